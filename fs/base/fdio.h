@@ -1,0 +1,34 @@
+/*
+ * fdio.h - whole reads, writes and copies on descriptors.
+ *
+ * Short counts are normal and handled; every loop stops on 0 bytes.
+ */
+#ifndef FS_BASE_FDIO_H
+#define FS_BASE_FDIO_H
+
+#include <sys/types.h>
+
+#include "buf.h"
+
+/* Writes all of it at the descriptor's position. 0 or -errno. */
+int fdio_write_all(int fd, const void *data, size_t size) MUST_CHECK;
+
+/* Adds what is left of `fd` to `buf`. -EFBIG past `limit` bytes. */
+int fdio_read_all(int fd, struct buf *buf, size_t limit) MUST_CHECK;
+
+/*
+ * Makes `to` (empty, writable) hold what `from` holds, `size` bytes, holes
+ * kept as holes: by sharing blocks where the disk can, else in the kernel,
+ * else by read and write. Shorter if `from` ends early. 0 or -errno; on
+ * failure the content of `to` is undefined.
+ */
+int fdio_copy(int to, int from, off_t size) MUST_CHECK;
+
+/*
+ * Replaces the file `name` in `dirfd` by `size` bytes, atomically and
+ * durably: a temporary file beside it, fsync, rename. 0 or -errno.
+ */
+int fdio_replace_file(int dirfd, const char *name, const void *data,
+		      size_t size) MUST_CHECK;
+
+#endif

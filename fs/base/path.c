@@ -1,0 +1,50 @@
+#include "path.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+bool path_component_valid(const char *name)
+{
+	size_t len = strnlen(name, NAME_MAX + 1);
+
+	return len > 0 && len <= NAME_MAX && !memchr(name, '/', len) &&
+	       strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+bool path_is_within(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	if (strcmp(top, "/") == 0) {
+		return path[0] == '/';
+	}
+	return strncmp(path, top, len) == 0 &&
+	       (path[len] == '\0' || path[len] == '/');
+}
+
+const char *path_beneath(const char *path, const char *top)
+{
+	path += strcmp(top, "/") == 0 ? 0 : strlen(top);
+	while (*path == '/') {
+		path++;
+	}
+	return path;
+}
+
+char *path_join(const char *a, const char *b)
+{
+	char *joined;
+
+	if (!*a) {
+		return strdup(b);
+	}
+	if (!*b) {
+		return strdup(a);
+	}
+	if (asprintf(&joined, "%s%s%s", a, a[strlen(a) - 1] == '/' ? "" : "/",
+		     b) < 0) {
+		return NULL;
+	}
+	return joined;
+}

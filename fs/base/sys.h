@@ -1,0 +1,111 @@
+/*
+ * sys.h - the kernel, as functions that return 0 (or a result) or -errno.
+ *
+ * Nothing else in fs/ calls the kernel for files, so that a fault can be put
+ * at every call (below), and errno is read in one place. Every open adds
+ * O_CLOEXEC. EINTR is retried, except by sys_close, which always releases the
+ * descriptor. Names are relative to `dirfd`; AT_FDCWD where said.
+ *
+ * Faults: built with -Dfault_injection=true, the environment variable
+ * LEGATO_FAULT="CALL:K:ERRNO[:N]" (read once, at start) makes the K-th call
+ * of sys_CALL, and the N-1 calls after it, fail with ERRNO, a number;
+ * "any" for CALL counts all of them.
+ */
+#ifndef FS_BASE_SYS_H
+#define FS_BASE_SYS_H
+
+#include <dirent.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+
+#include "compiler.h"
+
+/* Descriptors: the caller owns what is returned. */
+int sys_openat(int dirfd, const char *name, int flags, mode_t mode) MUST_CHECK;
+/* openat2 with RESOLVE_BENEATH, NO_SYMLINKS and NO_MAGICLINKS: `path` may
+ * have several components, none of which leads out or is a link. */
+int sys_open_beneath(int dirfd, const char *path, int flags) MUST_CHECK;
+/* A descriptor for what `fd` (O_PATH too) stands for, through procfs. */
+int sys_reopen(int fd, int flags) MUST_CHECK;
+int sys_close(int fd);
+
+ssize_t sys_pread(int fd, void *data, size_t size, off_t off) MUST_CHECK;
+ssize_t sys_pwrite(int fd, const void *data, size_t size,
+		   off_t off) MUST_CHECK;
+ssize_t sys_read(int fd, void *data, size_t size) MUST_CHECK;
+ssize_t sys_write(int fd, const void *data, size_t size) MUST_CHECK;
+ssize_t sys_copy_file_range(int from, off_t *from_off, int to, off_t *to_off,
+			    size_t size) MUST_CHECK;
+/* FICLONE: shares all blocks of `from`. -EOPNOTSUPP, -EXDEV where it can't. */
+int sys_clone(int to, int from) MUST_CHECK;
+off_t sys_lseek(int fd, off_t off, int whence) MUST_CHECK;
+int sys_ftruncate(int fd, off_t size) MUST_CHECK;
+int sys_fallocate(int fd, int mode, off_t off, off_t size) MUST_CHECK;
+int sys_fsync(int fd) MUST_CHECK;
+int sys_fdatasync(int fd) MUST_CHECK;
+int sys_syncfs(int fd) MUST_CHECK;
+
+int sys_fstatat(int dirfd, const char *name, struct stat *ret_st) MUST_CHECK;
+int sys_fstat(int fd, struct stat *ret_st) MUST_CHECK;
+int sys_fstatvfs(int fd, struct statvfs *ret_st) MUST_CHECK;
+int sys_faccessat(int dirfd, const char *name, int mode) MUST_CHECK;
+ssize_t sys_readlinkat(int dirfd, const char *name, char *target,
+		       size_t size) MUST_CHECK;
+
+/* Links are never followed in the last component. */
+int sys_fchmodat(int dirfd, const char *name, mode_t mode) MUST_CHECK;
+int sys_fchmod(int fd, mode_t mode) MUST_CHECK;
+int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid) MUST_CHECK;
+int sys_fchown(int fd, uid_t uid, gid_t gid) MUST_CHECK;
+int sys_utimensat(int dirfd, const char *name,
+		  const struct timespec times[2]) MUST_CHECK;
+int sys_futimens(int fd, const struct timespec times[2]) MUST_CHECK;
+
+int sys_mkdirat(int dirfd, const char *name, mode_t mode) MUST_CHECK;
+int sys_mknodat(int dirfd, const char *name, mode_t mode, dev_t dev) MUST_CHECK;
+int sys_symlinkat(const char *target, int dirfd, const char *name) MUST_CHECK;
+int sys_linkat(int from_dirfd, const char *from, int to_dirfd,
+	       const char *to) MUST_CHECK;
+/* Gives the file behind a descriptor (O_TMPFILE too) a name. */
+int sys_link_fd(int fd, int to_dirfd, const char *to) MUST_CHECK;
+int sys_unlinkat(int dirfd, const char *name, int flags) MUST_CHECK;
+int sys_renameat2(int from_dirfd, const char *from, int to_dirfd,
+		  const char *to, unsigned int flags) MUST_CHECK;
+
+/*
+ * Extended attributes of `name` in `dirfd`, never following a link; with ""
+ * those of `dirfd` itself, O_PATH descriptors included.
+ */
+ssize_t sys_getxattrat(int dirfd, const char *name, const char *attr,
+		       void *value, size_t size) MUST_CHECK;
+int sys_setxattrat(int dirfd, const char *name, const char *attr,
+		   const void *value, size_t size, int flags) MUST_CHECK;
+int sys_removexattrat(int dirfd, const char *name,
+		      const char *attr) MUST_CHECK;
+ssize_t sys_listxattrat(int dirfd, const char *name, char *list,
+			size_t size) MUST_CHECK;
+
+/*
+ * The creator's identity for the calling thread: sys_fsids_set switches its
+ * file system uid and gid, sys_fsids_reset goes back to the process's own.
+ * Raw system calls, so only this thread changes. Both in one scope.
+ */
+struct sys_fsids {
+	uid_t uid;
+	gid_t gid;
+};
+struct sys_fsids sys_fsids_set(uid_t uid, gid_t gid);
+void sys_fsids_reset(const struct sys_fsids *saved);
+
+/* flock: LOCK_EX | LOCK_NB and such. */
+int sys_flock(int fd, int operation) MUST_CHECK;
+
+/* Takes a duplicate of `dirfd`'s folder as a stream; closedir() it. */
+int sys_opendirat(int dirfd, const char *name, DIR **ret_dir) MUST_CHECK;
+/* The next entry, or NULL at the end; the entry lives until the next call.
+ * 0 or -errno. */
+int sys_readdir(DIR *dir, struct dirent **ret_entry) MUST_CHECK;
+
+#endif

@@ -1,0 +1,321 @@
+#include "manifest.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <yyjson.h>
+
+#include "fdio.h"
+#include "path.h"
+#include "sys.h"
+
+/* Far above any real one; a broken file must not eat memory. */
+#define MANIFEST_MAX_BYTES (16 * 1024 * 1024)
+
+static const char *const kind_names[] = {"overlay", "scratch"};
+
+void manifest_init(struct manifest *manifest)
+{
+	*manifest = (struct manifest){0};
+}
+
+static void view_release(struct manifest_view *view)
+{
+	free(view->name);
+	free(view->base);
+	free(view->mount_at);
+}
+
+void manifest_release(struct manifest *manifest)
+{
+	free(manifest->id);
+	free(manifest->name);
+	free(manifest->role);
+	free(manifest->checkout);
+	for (char **arg = manifest->command; arg && *arg; arg++) {
+		free(*arg);
+	}
+	free(manifest->command);
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		view_release(&manifest->views[i]);
+	}
+	free(manifest->views);
+	manifest_init(manifest);
+}
+
+int manifest_add_view(struct manifest *manifest, const char *name,
+		      enum manifest_view_kind kind, const char *base,
+		      const char *mount_at)
+{
+	struct manifest_view view = {
+		.name = strdup(name),
+		.kind = kind,
+		.base = strdup(base),
+		.mount_at = mount_at ? strdup(mount_at) : NULL,
+	};
+	struct manifest_view *views;
+
+	if (!view.name || !view.base || (mount_at && !view.mount_at)) {
+		view_release(&view);
+		return -ENOMEM;
+	}
+	views = reallocarray(manifest->views, manifest->n_views + 1,
+			     sizeof(*views));
+	if (!views) {
+		view_release(&view);
+		return -ENOMEM;
+	}
+	views[manifest->n_views++] = view;
+	manifest->views = views;
+	return 0;
+}
+
+const struct manifest_view *manifest_view(const struct manifest *manifest,
+					  const char *name)
+{
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		if (strcmp(manifest->views[i].name, name) == 0) {
+			return &manifest->views[i];
+		}
+	}
+	return NULL;
+}
+
+/* Copies the string `key`; absent or null gives NULL. */
+static int read_string(yyjson_val *object, const char *key, char **ret)
+{
+	yyjson_val *value = yyjson_obj_get(object, key);
+	char *copy;
+
+	if (!value || yyjson_is_null(value)) {
+		return 0;
+	}
+	if (!yyjson_is_str(value) ||
+	    strlen(yyjson_get_str(value)) != yyjson_get_len(value)) {
+		return -EBADMSG;
+	}
+	copy = strdup(yyjson_get_str(value));
+	if (!copy) {
+		return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+static int read_command(yyjson_val *root, char ***ret)
+{
+	yyjson_val *list = yyjson_obj_get(root, "command");
+	yyjson_val *item;
+	size_t i;
+	size_t max;
+
+	if (!list || yyjson_is_null(list)) {
+		return 0;
+	}
+	if (!yyjson_is_arr(list)) {
+		return -EBADMSG;
+	}
+	*ret = calloc(yyjson_arr_size(list) + 1, sizeof(**ret));
+	if (!*ret) {
+		return -ENOMEM;
+	}
+	yyjson_arr_foreach(list, i, max, item)
+	{
+		if (!yyjson_is_str(item)) {
+			return -EBADMSG;
+		}
+		(*ret)[i] = strdup(yyjson_get_str(item));
+		if (!(*ret)[i]) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int read_kind(yyjson_val *object, enum manifest_view_kind *ret)
+{
+	const char *kind = yyjson_get_str(yyjson_obj_get(object, "kind"));
+
+	for (size_t i = 0; kind && i < ARRAY_SIZE(kind_names); i++) {
+		if (strcmp(kind, kind_names[i]) == 0) {
+			*ret = (enum manifest_view_kind)i;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+static int read_view(struct manifest *manifest, yyjson_val *item)
+{
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *base = NULL;
+	AUTO_FREE char *mount_at = NULL;
+	enum manifest_view_kind kind;
+	int error = read_string(item, "name", &name);
+
+	error = error ? error : read_string(item, "base", &base);
+	error = error ? error : read_string(item, "mount_at", &mount_at);
+	error = error ? error : read_kind(item, &kind);
+	if (error) {
+		return error;
+	}
+	/* The name becomes a folder's: a broken file must not lead out. */
+	if (!name || !path_component_valid(name) || !base || base[0] != '/' ||
+	    manifest_view(manifest, name)) {
+		return -EBADMSG;
+	}
+	return manifest_add_view(manifest, name, kind, base, mount_at);
+}
+
+static int read_views(struct manifest *manifest, yyjson_val *root)
+{
+	yyjson_val *list = yyjson_obj_get(root, "views");
+	yyjson_val *item;
+	size_t i;
+	size_t max;
+
+	if (!yyjson_is_arr(list)) {
+		return -EBADMSG;
+	}
+	yyjson_arr_foreach(list, i, max, item)
+	{
+		int error = read_view(manifest, item);
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int read_root(struct manifest *manifest, yyjson_val *root)
+{
+	yyjson_val *format = yyjson_obj_get(root, "format");
+	int error;
+
+	if (!yyjson_is_int(format)) {
+		return -EBADMSG;
+	}
+	if (yyjson_get_int(format) != MANIFEST_FORMAT) {
+		return -EPROTONOSUPPORT;
+	}
+	error = read_string(root, "id", &manifest->id);
+	error = error ? error : read_string(root, "name", &manifest->name);
+	error = error ? error : read_string(root, "role", &manifest->role);
+	error = error ? error
+		      : read_string(root, "checkout", &manifest->checkout);
+	error = error ? error : read_command(root, &manifest->command);
+	error = error ? error : read_views(manifest, root);
+	manifest->created_ns =
+		yyjson_get_sint(yyjson_obj_get(root, "created_ns"));
+	manifest->ended_ns = yyjson_get_sint(yyjson_obj_get(root, "ended_ns"));
+	manifest->exit_code = yyjson_get_int(yyjson_obj_get(root, "exit_code"));
+	if (!error && !manifest->id) {
+		return -EBADMSG;
+	}
+	return error;
+}
+
+int manifest_read(struct manifest *ret_manifest, int dirfd)
+{
+	AUTO_FD fd =
+		sys_openat(dirfd, MANIFEST_FILE, O_RDONLY | O_NOFOLLOW, 0);
+	AUTO_BUF text = BUF_INIT;
+	yyjson_doc *doc;
+	int error;
+
+	if (fd < 0) {
+		return fd;
+	}
+	error = fdio_read_all(fd, &text, MANIFEST_MAX_BYTES);
+	if (error) {
+		return error;
+	}
+	doc = yyjson_read(text.data, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
+	if (!doc) {
+		return -EBADMSG;
+	}
+	manifest_init(ret_manifest);
+	error = read_root(ret_manifest, yyjson_doc_get_root(doc));
+	yyjson_doc_free(doc);
+	if (error) {
+		manifest_release(ret_manifest);
+	}
+	return error;
+}
+
+static void add_command(yyjson_mut_doc *doc, yyjson_mut_val *root,
+			char *const *command)
+{
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "command");
+
+	for (; *command; command++) {
+		yyjson_mut_arr_add_str(doc, list, *command);
+	}
+}
+
+static void add_optional(yyjson_mut_doc *doc, yyjson_mut_val *object,
+			 const char *key, const char *value)
+{
+	if (value) {
+		yyjson_mut_obj_add_str(doc, object, key, value);
+	}
+}
+
+static void add_view(yyjson_mut_doc *doc, yyjson_mut_val *list,
+		     const struct manifest_view *view)
+{
+	yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
+
+	yyjson_mut_obj_add_str(doc, item, "name", view->name);
+	yyjson_mut_obj_add_str(doc, item, "kind", kind_names[view->kind]);
+	yyjson_mut_obj_add_str(doc, item, "base", view->base);
+	add_optional(doc, item, "mount_at", view->mount_at);
+}
+
+static yyjson_mut_doc *to_json(const struct manifest *manifest)
+{
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_val *root = yyjson_mut_obj(doc);
+	yyjson_mut_val *views;
+
+	yyjson_mut_doc_set_root(doc, root);
+	yyjson_mut_obj_add_int(doc, root, "format", MANIFEST_FORMAT);
+	yyjson_mut_obj_add_str(doc, root, "id", manifest->id);
+	add_optional(doc, root, "name", manifest->name);
+	add_optional(doc, root, "role", manifest->role);
+	add_optional(doc, root, "checkout", manifest->checkout);
+	if (manifest->command) {
+		add_command(doc, root, manifest->command);
+	}
+	yyjson_mut_obj_add_sint(doc, root, "created_ns", manifest->created_ns);
+	if (manifest->ended_ns) {
+		yyjson_mut_obj_add_sint(doc, root, "ended_ns",
+					manifest->ended_ns);
+		yyjson_mut_obj_add_int(doc, root, "exit_code",
+				       manifest->exit_code);
+	}
+	views = yyjson_mut_obj_add_arr(doc, root, "views");
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		add_view(doc, views, &manifest->views[i]);
+	}
+	return doc;
+}
+
+int manifest_write(const struct manifest *manifest, int dirfd)
+{
+	yyjson_mut_doc *doc = to_json(manifest);
+	AUTO_FREE char *text = NULL;
+	size_t len = 0;
+
+	/* Paths are bytes: they go through as they are. */
+	text = yyjson_mut_write(doc,
+				YYJSON_WRITE_PRETTY |
+					YYJSON_WRITE_NEWLINE_AT_END |
+					YYJSON_WRITE_ALLOW_INVALID_UNICODE,
+				&len);
+	yyjson_mut_doc_free(doc);
+	if (!text) {
+		return -ENOMEM;
+	}
+	return fdio_replace_file(dirfd, MANIFEST_FILE, text, len);
+}

@@ -1,0 +1,39 @@
+/*
+ * origin.h - the identity of the base file that an upper file came from.
+ *
+ * Threads: any; no state.
+ */
+#ifndef FS_STORE_ORIGIN_H
+#define FS_STORE_ORIGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "compiler.h"
+
+struct origin {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	uint64_t mtime_ns;
+	uint64_t ctime_ns;
+};
+
+void origin_from_stat(struct origin *ret_origin, const struct stat *st);
+
+/* Whether `st` is still the very file, unchanged since. */
+bool origin_matches(const struct origin *origin, const struct stat *st);
+
+/* Writes it on `name` in `dirfd` ("" = dirfd itself). -EOPNOTSUPP or -EPERM
+ * where the disk, or the type of the file (symlinks), has no user attributes;
+ * the caller goes on without. */
+int origin_write(int dirfd, const char *name,
+		 const struct origin *origin) MUST_CHECK;
+
+/* 1 and *ret_origin, 0 where there is none, or -errno: -EBADMSG for one that
+ * can't be understood. */
+int origin_read(int dirfd, const char *name,
+		struct origin *ret_origin) MUST_CHECK;
+
+#endif

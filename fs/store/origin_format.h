@@ -1,0 +1,35 @@
+/*
+ * origin_format.h - the attribute that a copied-up file or directory carries.
+ *
+ * user.legato.origin holds the identity of the base file at the moment of
+ * copy-up. The view takes the inode number from it, so that the number is
+ * constant for life; legato-diff tells renames and "base moved" by it.
+ * 48 bytes, so that it fits into the inode on ext4 (256-byte inodes).
+ */
+#ifndef FS_STORE_ORIGIN_FORMAT_H
+#define FS_STORE_ORIGIN_FORMAT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ORIGIN_ATTR    "user.legato.origin"
+#define ORIGIN_VERSION 1
+
+/* All little-endian. Times are nanoseconds since 1970 modulo 2^64: they are
+ * compared for equality only. */
+struct origin_record {
+	uint8_t version;
+	uint8_t reserved[7];
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	uint64_t mtime_ns;
+	uint64_t ctime_ns;
+};
+
+static_assert(sizeof(struct origin_record) == 48, "on-disk size");
+static_assert(offsetof(struct origin_record, dev) == 8, "on-disk layout");
+static_assert(offsetof(struct origin_record, ctime_ns) == 40, "on-disk layout");
+
+#endif

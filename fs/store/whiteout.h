@@ -1,0 +1,36 @@
+/*
+ * whiteout.h - how a layer says "not here" and "nothing from below", in the
+ * kernel overlayfs on-disk format (Documentation/filesystems/overlayfs.rst,
+ * "whiteouts and opaque directories").
+ *
+ * Whiteout: a character device 0:0. Opaque: a directory with the attribute
+ * user.overlay.opaque = "y" (trusted.overlay.opaque is read too, where the
+ * process may).
+ *
+ * Threads: any; no state.
+ */
+#ifndef FS_STORE_WHITEOUT_H
+#define FS_STORE_WHITEOUT_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "compiler.h"
+
+#define WHITEOUT_OPAQUE_ATTR "user.overlay.opaque"
+
+/* Whether `st` is that of a whiteout. */
+bool whiteout_is(const struct stat *st);
+
+/* Makes one (needs no privilege since Linux 5.8). -EEXIST, -ENOSPC, ... */
+int whiteout_create(int dirfd, const char *name) MUST_CHECK;
+
+/* Marks the directory `name` ("" = dirfd itself). -EOPNOTSUPP where the disk
+ * has no user attributes. */
+int whiteout_set_opaque(int dirfd, const char *name) MUST_CHECK;
+
+/* 1 if the directory `name` ("" = dirfd itself) is opaque, 0 if not, or
+ * -errno. */
+int whiteout_is_opaque(int dirfd, const char *name) MUST_CHECK;
+
+#endif
