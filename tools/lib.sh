@@ -165,3 +165,51 @@ deb_source() (
   dpkg-source --no-check -x "$dsc" "$dir" >"$cache/src/$package/unpack.log" 2>&1 ||
     die "deb_source: can't unpack $dsc: $(tail -n 1 "$cache/src/$package/unpack.log")"
 )
+
+# ---------------------------------------------------------------- building
+
+# build_dir NAME [MESON-OPTION…]: sets up and compiles build/NAME; quiet unless something is wrong.
+# A folder that was set up with other options, or that meson refuses (the checkout was moved, meson was
+# upgraded), is made anew.
+build_dir() {
+  local name=$1 dir=$LEGATO_ROOT/build/$1 status=0
+  shift
+  mkdir -p "$LEGATO_ROOT/build"
+  [ -w "$LEGATO_ROOT/build" ] || die "can't write to $LEGATO_ROOT/build: it belongs to $(stat -c %U "$LEGATO_ROOT/build")"
+  exec 8>"$LEGATO_ROOT/build/.$name.lock"
+  flock 8 # two runs at the same time would write the same files
+  configure_dir "$dir" "$*" "$@" 8>&- && ninja -C "$dir" --quiet 8>&- || status=1
+  exec 8>&-
+  return "$status"
+}
+
+configure_dir() { # DIR STAMP [MESON-OPTION…]
+  local dir=$1 stamp=$2 log=$1.setup.log
+  shift 2
+  if [ "$(cat "$dir/.legato-options" 2>/dev/null)" = "$LEGATO_ROOT $stamp" ] &&
+    ninja -C "$dir" --quiet build.ninja >"$log" 2>&1; then
+    return 0
+  fi
+  rm -rf "$dir"
+  if ! meson setup "$@" "$dir" "$LEGATO_ROOT" >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    return 1
+  fi
+  printf '%s\n' "$LEGATO_ROOT $stamp" >"$dir/.legato-options"
+}
+
+# ---------------------------------------------------------------- the machine
+
+# Makes /dev/fuse usable for everybody, as it is wherever udev runs. As root; says what it changes.
+open_dev_fuse() {
+  if [ ! -e /dev/fuse ]; then
+    if have modprobe; then modprobe fuse 2>/dev/null || true; fi
+    [ -e /dev/fuse ] || mknod -m 0666 /dev/fuse c 10 229 ||
+      die "there is no /dev/fuse and it can't be made: is this a container? (docker run --device /dev/fuse)"
+    note '/dev/fuse was missing: made it.'
+  fi
+  if [ "$(stat -c %a /dev/fuse)" != 666 ]; then
+    note "/dev/fuse had mode 0$(stat -c %a /dev/fuse), open to root only: it is 0666 now, as udev makes it."
+    chmod 0666 /dev/fuse
+  fi
+}
