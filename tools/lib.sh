@@ -132,39 +132,61 @@ function flush_stanza(   i, j, u, s, nu, ns, uris, suites, new, types, usable) {
 END { flush_stanza() }'
 
 # deb_source PACKAGE DIR: downloads the Debian source package and unpacks it (patches applied) as DIR,
-# which must not exist. Works as an ordinary user and leaves the machine's apt configuration alone: the
-# deb-src entries and package lists are private, under build/cache (LEGATO_CACHE chooses another
-# folder), where the downloads stay for the next call.
+# which must not exist. Some mirrors lack parts of source packages: where only the upstream tarball can
+# be had, that is unpacked, and said. Works as an ordinary user and leaves the machine's apt configuration
+# alone: the deb-src entries and package lists are private, under build/cache (LEGATO_CACHE chooses
+# another folder), where the downloads stay for the next call.
 deb_source() (
   set -euo pipefail
   package=$1
   dir=$2
   cache=${LEGATO_CACHE:-$LEGATO_ROOT/build/cache}
+  got=$cache/src/$package
   [ ! -e "$dir" ] || die "deb_source: $dir exists already"
-  mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/apt/sources" "$cache/src/$package"
+  mkdir -p "$cache/apt/lists/partial" "$cache/apt/archives/partial" "$cache/apt/sources" "$cache/src"
   exec 9>"$cache/apt/lock"
   flock 9 # two tests may ask at the same time
-  if ! compgen -G "$cache/src/$package/*.dsc" >/dev/null; then
-    derive_sources deb-src '' "$cache/apt/sources" || die 'deb_source: no Debian entry in the apt sources'
-    printf '%s\n' "Dir::State::lists \"$cache/apt/lists\";" "Dir::Cache \"$cache/apt\";" \
-      'Dir::Etc::sourcelist "/dev/null";' "Dir::Etc::sourceparts \"$cache/apt/sources\";" \
-      'Dir::Cache::pkgcache "";' 'Dir::Cache::srcpkgcache "";' 'Acquire::Retries "2";' \
-      'Acquire::Languages "none";' >"$cache/apt/apt.conf"
-    # Root's apt downloads as the user _apt, who can't enter a private folder.
-    printf 'APT::Sandbox::User "%s";\n' "$(id -un)" >>"$cache/apt/apt.conf"
-    export APT_CONFIG=$cache/apt/apt.conf
-    # An entry without sources is no failure as long as another one has the package.
-    apt-get -qq update >"$cache/apt/log" 2>&1 9>&- || true
-    if ! (cd "$cache/src/$package" && apt-get -q source --download-only "$package" >>"$cache/apt/log" 2>&1 9>&-); then
-      grep -E '^(E|W|Err)' "$cache/apt/log" | head -n 5 >&2 || true
-      die "deb_source: can't download the source of $package (log: $cache/apt/log)"
-    fi
-  fi
-  dsc=$(compgen -G "$cache/src/$package/*.dsc" | head -n 1)
+  [ -e "$got/complete" ] || download_source "$package" "$cache" 9>&-
+  dsc=$(compgen -G "$got/*.dsc" | head -n 1) || true
   # Apt has checked the download against the signed list already, so no keyring is needed here.
-  dpkg-source --no-check -x "$dsc" "$dir" >"$cache/src/$package/unpack.log" 2>&1 ||
-    die "deb_source: can't unpack $dsc: $(tail -n 1 "$cache/src/$package/unpack.log")"
+  if [ -n "$dsc" ]; then
+    dpkg-source --no-check -x "$dsc" "$dir" >"$got/log" 2>&1
+  else
+    note "deb_source: of $package only the upstream tarball could be had, without Debian's patches"
+    mkdir "$dir" && tar -xf "$(compgen -G "$got/*.tar.*" | head -n 1)" -C "$dir" --strip-components=1 >"$got/log" 2>&1
+  fi || die "deb_source: can't unpack $package: $(tail -n 1 "$got/log")"
 )
+
+download_source() { # PACKAGE CACHE
+  local package=$1 cache=$2 log=$2/apt/log
+  derive_sources deb-src '' "$cache/apt/sources" || die 'deb_source: no Debian entry in the apt sources'
+  # Root's apt downloads as the user _apt, who can't enter a private folder; so it keeps its own user.
+  cat >"$cache/apt/apt.conf" <<END
+Dir::State::lists "$cache/apt/lists";
+Dir::Cache "$cache/apt";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "$cache/apt/sources";
+Acquire::Retries "2";
+Acquire::Languages "none";
+APT::Sandbox::User "$(id -un)";
+END
+  export APT_CONFIG=$cache/apt/apt.conf
+  # An entry that has no sources is no failure as long as another one has the package.
+  apt-get -qq update >"$log" 2>&1 || true
+  local part
+  for part in --download-only --tar-only; do
+    rm -rf "$cache/src/$package"
+    mkdir "$cache/src/$package"
+    if (cd "$cache/src/$package" && apt-get -q source --download-only "$part" "$package" >>"$log" 2>&1); then
+      touch "$cache/src/$package/complete"
+      return 0
+    fi
+  done
+  grep -E '^(E|Err)' "$log" | sort -u | head -n 5 >&2 || true
+  die "deb_source: can't download the source of $package (log: $log)"
+}
 
 # ---------------------------------------------------------------- building
 
