@@ -8,8 +8,9 @@
  * duplicate of the descriptor that took it is an owner. The launcher takes it,
  * the daemon inherits it, the agent never has it.
  *
- * An id is `YYYYMMDD-HHMMSS-xxxx` (UTC, four random letters): sortable, and a
- * person can type it or a unique prefix of it.
+ * An id is `YYYYMMDD-HHMMSS-xxxx`: the time in UTC, two letters for the
+ * fraction of the second, two random ones. Ids sort by time, and a person can
+ * type one or a unique prefix of it.
  *
  * Threads: one at a time per struct.
  */
@@ -66,8 +67,9 @@ bool execution_is_living(const struct execution *execution);
 void execution_release(struct execution *execution);
 
 /*
- * Removes the folder and all beneath it, whatever the modes of directories;
- * does not follow links nor leave the file system. The caller holds the lock.
+ * Removes the folder and all beneath it (remove.h). The caller holds the lock,
+ * which is the last file to go. -EBUSY, with nothing touched, while something
+ * is mounted beneath.
  */
 int execution_remove(struct execution *execution) MUST_CHECK;
 
