@@ -5,16 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
-#include "fdio.h"
+#include "mountinfo.h"
 #include "path.h"
 #include "sys.h"
 
 /* Each level holds one descriptor and one stack frame; what lies deeper is
  * moved up. Real trees are rarely deeper than 20. */
-#define DEPTH_MAX          64
-#define MOUNTINFO_MAX      (64 * 1024 * 1024)
-#define MOUNTINFO_MOUNT_AT 4 /* fields before the mount point, proc(5) */
+#define DEPTH_MAX 64
 
 struct removal {
 	int top_fd;
@@ -31,60 +28,25 @@ static void note_error(struct removal *removal, int error)
 	}
 }
 
-/* mountinfo writes blank, tab, newline and backslash as \ooo. In place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		unsigned int code;
-
-		if (*text == '\\' && sscanf(text + 1, "%3o", &code) == 1) {
-			*to++ = (char)code;
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-}
-
-/* The mount point in a line of mountinfo, NULL in a broken one. */
-static char *mount_point(char *line)
-{
-	char *save = NULL;
-	char *field = strtok_r(line, " ", &save);
-
-	for (int i = 0; field && i < MOUNTINFO_MOUNT_AT; i++) {
-		field = strtok_r(NULL, " ", &save);
-	}
-	if (field) {
-		unescape(field);
-	}
-	return field;
-}
-
-/* 0, or -EBUSY if something is mounted at or beneath `path`. */
+/* 0, or -EBUSY if something is mounted beneath `path`. */
 static int check_no_mounts(const char *path)
 {
-	AUTO_FD fd = sys_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0);
-	AUTO_BUF text = BUF_INIT;
-	char *save = NULL;
-	int error = fd < 0 ? fd : fdio_read_all(fd, &text, MOUNTINFO_MAX);
+	struct mountinfo info;
+	int error = mountinfo_read(&info);
 
 	if (error) {
 		return error;
 	}
-	for (char *line = strtok_r(text.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		const char *at = mount_point(line);
+	for (size_t i = 0; !error && i < info.count; i++) {
+		const char *at = info.entries[i].mount_at;
 
 		/* `path` itself may be a mount point: it is not removed. */
-		if (at && strcmp(at, path) != 0 && path_is_within(at, path)) {
-			return -EBUSY;
+		if (strcmp(at, path) != 0 && path_is_within(at, path)) {
+			error = -EBUSY;
 		}
 	}
-	return 0;
+	mountinfo_release(&info);
+	return error;
 }
 
 /* A directory without its owner's rwx can be neither read nor emptied, and

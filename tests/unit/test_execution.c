@@ -2,12 +2,14 @@
 #include "execution.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -266,6 +268,31 @@ static void remove_copes_with_what_agents_leave(void **state)
 	execution_release(&execution);
 }
 
+/* As a bind mount of the same disk, which st_dev would not tell. */
+static void remove_refuses_mounts(void **state)
+{
+	struct execution execution = EXECUTION_INIT;
+	AUTO_FREE char *outside = NULL;
+	AUTO_FREE char *mount_at = NULL;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) < 0) {
+		skip();
+	}
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(execution_create(&execution, scratch), 0);
+	assert_true(asprintf(&outside, "%s/my own", scratch) > 0);
+	assert_true(asprintf(&mount_at, "%s/a b", execution.path) > 0);
+	assert_int_equal(mkdir(outside, 0700), 0);
+	assert_int_equal(mkdir(mount_at, 0700), 0);
+	assert_int_equal(mount(outside, mount_at, NULL, MS_BIND, NULL), 0);
+	assert_int_equal(execution_remove(&execution), -EBUSY);
+	assert_int_equal(mode_in(&execution, "lock"), 0600);
+	assert_int_equal(umount(mount_at), 0);
+	assert_int_equal(execution_remove(&execution), 0);
+	execution_release(&execution);
+}
+
 static void create_refuses_a_file_as_scratch(void **state)
 {
 	struct execution execution = EXECUTION_INIT;
@@ -289,6 +316,7 @@ int main(void)
 		TEST(open_takes_prefix_name_or_newest),
 		TEST(views_have_their_folders),
 		TEST(create_refuses_a_file_as_scratch),
+		TEST(remove_refuses_mounts),
 		TEST(remove_copes_with_what_agents_leave),
 	};
 #undef TEST
