@@ -1,0 +1,195 @@
+#include "content.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "fdio.h"
+#include "sys.h"
+
+#define PIECE_BYTES (256 * 1024)
+
+int content_open_entry(const struct layer *layer, const char *path)
+{
+	return layer_open_path(layer, path, O_PATH | O_NOFOLLOW);
+}
+
+/* O_NONBLOCK: a FIFO may have taken the file's place a moment ago. */
+static int open_file(int dirfd, const char *name)
+{
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	struct stat st;
+	AUTO_FD fd = *name ? sys_openat(dirfd, name, flags | O_NOFOLLOW, 0)
+			   : sys_reopen(dirfd, flags);
+	int error;
+
+	if (fd < 0) {
+		return fd == -ELOOP ? -ESTALE : fd;
+	}
+	error = sys_fstat(fd, &st);
+	if (error) {
+		return error;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		return -ESTALE;
+	}
+	(void)!posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return TAKE_FD(fd);
+}
+
+/* Reads a whole piece unless the file ends. Bytes read or -errno. */
+static ssize_t read_piece(int fd, char *piece, off_t off)
+{
+	size_t got = 0;
+
+	while (got < PIECE_BYTES) {
+		ssize_t n = sys_pread(fd, piece + got, PIECE_BYTES - got,
+				      off + (off_t)got);
+
+		if (n < 0) {
+			return n;
+		}
+		if (n == 0) {
+			break;
+		}
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int content_files_equal(int a_dirfd, const char *a_name, int b_dirfd,
+			const char *b_name)
+{
+	AUTO_FREE char *pieces = malloc(2 * PIECE_BYTES);
+	AUTO_FD a = open_file(a_dirfd, a_name);
+	AUTO_FD b = open_file(b_dirfd, b_name);
+	off_t off = 0;
+
+	if (!pieces) {
+		return -ENOMEM;
+	}
+	if (a < 0 || b < 0) {
+		return a < 0 ? a : b;
+	}
+	for (;;) {
+		ssize_t a_got = read_piece(a, pieces, off);
+		ssize_t b_got = read_piece(b, pieces + PIECE_BYTES, off);
+
+		if (a_got < 0 || b_got < 0) {
+			return (int)(a_got < 0 ? a_got : b_got);
+		}
+		if (a_got != b_got ||
+		    memcmp(pieces, pieces + PIECE_BYTES, (size_t)a_got) != 0) {
+			return 0;
+		}
+		if (a_got < PIECE_BYTES) {
+			return 1;
+		}
+		off += a_got;
+	}
+}
+
+static int load_link(int dirfd, const char *name, struct buf *buf)
+{
+	char target[PATH_MAX];
+	ssize_t n = sys_readlinkat(dirfd, name, target, sizeof(target));
+
+	if (n < 0) {
+		return n == -EINVAL ? -ESTALE : (int)n;
+	}
+	buf_add(buf, target, (size_t)n);
+	return buf_error(buf);
+}
+
+int content_links_equal(int a_dirfd, const char *a_name, int b_dirfd,
+			const char *b_name)
+{
+	AUTO_BUF a = BUF_INIT;
+	AUTO_BUF b = BUF_INIT;
+	int error = load_link(a_dirfd, a_name, &a);
+
+	error = error ? error : load_link(b_dirfd, b_name, &b);
+	if (error) {
+		return error;
+	}
+	return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+}
+
+int content_load(int dirfd, const char *name, enum change_kind kind,
+		 struct buf *buf)
+{
+	AUTO_FD fd = -1;
+	struct stat st;
+	int error;
+
+	if (kind == KIND_LINK) {
+		return load_link(dirfd, name, buf);
+	}
+	fd = open_file(dirfd, name);
+	if (fd < 0) {
+		return fd;
+	}
+	error = sys_fstat(fd, &st);
+	if (error) {
+		return error;
+	}
+	if ((size_t)st.st_size > CONTENT_MAX_LOAD_BYTES) {
+		return -EFBIG;
+	}
+	return fdio_read_all(fd, buf, CONTENT_MAX_LOAD_BYTES);
+}
+
+static int hash_file(int fd, XXH3_state_t *state)
+{
+	AUTO_FREE char *piece = malloc(PIECE_BYTES);
+	off_t off = 0;
+	ssize_t got;
+
+	if (!piece) {
+		return -ENOMEM;
+	}
+	do {
+		got = read_piece(fd, piece, off);
+		if (got < 0) {
+			return (int)got;
+		}
+		XXH3_128bits_update(state, piece, (size_t)got);
+		off += got;
+	} while (got == PIECE_BYTES);
+	return 0;
+}
+
+static void free_state(XXH3_state_t **state)
+{
+	XXH3_freeState(*state);
+}
+
+int content_hash(int dirfd, const char *name, enum change_kind kind,
+		 struct content_hash *ret_hash)
+{
+	AUTO(free_state) XXH3_state_t *state = XXH3_createState();
+	AUTO_BUF target = BUF_INIT;
+	AUTO_FD fd = -1;
+	XXH128_hash_t hash;
+	int error;
+
+	if (!state) {
+		return -ENOMEM;
+	}
+	XXH3_128bits_reset(state);
+	if (kind == KIND_LINK) {
+		error = load_link(dirfd, name, &target);
+		XXH3_128bits_update(state, target.data, target.len);
+	} else {
+		fd = open_file(dirfd, name);
+		error = fd < 0 ? fd : hash_file(fd, state);
+	}
+	if (error) {
+		return error;
+	}
+	hash = XXH3_128bits_digest(state);
+	ret_hash->low = hash.low64;
+	ret_hash->high = hash.high64;
+	return 0;
+}

@@ -1,0 +1,49 @@
+#include "diff.h"
+
+#include "collect.h"
+#include "moved.h"
+#include "noise.h"
+#include "rename.h"
+
+#define CHECKOUT_VIEW "work"
+
+const struct manifest_view *diff_checkout_view(const struct manifest *manifest)
+{
+	const struct manifest_view *view =
+		manifest_view(manifest, CHECKOUT_VIEW);
+
+	for (size_t i = 0; i < manifest->n_views && !view; i++) {
+		if (manifest->views[i].kind == MANIFEST_OVERLAY) {
+			view = &manifest->views[i];
+		}
+	}
+	if (!view && manifest->n_views > 0) {
+		view = &manifest->views[0];
+	}
+	return view;
+}
+
+int diff_view(struct diff *diff, const struct execution *execution,
+	      const struct manifest_view *view, bool renames,
+	      struct trouble *trouble)
+{
+	int error = sides_open(&diff->sides, execution, view);
+
+	error = error ? error
+		      : collect_changes(&diff->list, &diff->sides, trouble);
+	error = error ? error : moved_warn(&diff->list, trouble);
+	if (!error && renames) {
+		error = rename_detect(&diff->list, &diff->sides, trouble);
+	}
+	if (error) {
+		return error;
+	}
+	change_list_finish(&diff->list);
+	return noise_mark(&diff->list, &diff->sides);
+}
+
+void diff_release(struct diff *diff)
+{
+	sides_close(&diff->sides);
+	change_list_release(&diff->list);
+}

@@ -1,0 +1,42 @@
+/*
+ * diff.h - all steps from a view to its finished list of changes.
+ *
+ * Calling sequence: `struct diff diff = DIFF_INIT;`, diff_view, read
+ * diff.list, diff_release (AUTO_DIFF). A format that needs content reads it
+ * through diff.sides.
+ *
+ * Threads: as noise.h.
+ */
+#ifndef TOOLS_DIFF_DIFF_H
+#define TOOLS_DIFF_DIFF_H
+
+#include <stdbool.h>
+
+#include "change.h"
+#include "compiler.h"
+#include "sides.h"
+#include "trouble.h"
+
+struct diff {
+	struct sides sides;
+	struct change_list list; /* finished, sorted by path */
+};
+
+#define DIFF_INIT                                                              \
+	{                                                                      \
+		.sides = SIDES_INIT                                            \
+	}
+#define AUTO_DIFF AUTO(diff_release) struct diff
+
+/* The view that holds the checkout: "work", else the first overlay, else the
+ * first of all; NULL where the manifest has none. Borrowed. */
+const struct manifest_view *diff_checkout_view(const struct manifest *manifest);
+
+/* Fills `diff`, which is DIFF_INIT. -ENOMEM, or as sides_open. */
+int diff_view(struct diff *diff, const struct execution *execution,
+	      const struct manifest_view *view, bool renames,
+	      struct trouble *trouble) MUST_CHECK;
+
+void diff_release(struct diff *diff);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * moved.h - finds base files that changed after the view took them over.
+ *
+ * A copied-up file carries the identity that its base file had then
+ * (origin.h). If no base file that the view touched is still exactly that,
+ * then the base has moved on under the view, and the difference shown is
+ * against the present base. A file that the agent renamed carries the
+ * identity of another path, which is looked for among all touched ones.
+ *
+ * Calling sequence: after collect_changes, before rename_detect.
+ */
+#ifndef TOOLS_DIFF_MOVED_H
+#define TOOLS_DIFF_MOVED_H
+
+#include "change.h"
+#include "compiler.h"
+#include "trouble.h"
+
+/* Warns "base moved" for each such file. 0 or -ENOMEM. */
+int moved_warn(const struct change_list *list,
+	       struct trouble *trouble) MUST_CHECK;
+
+#endif

@@ -1,0 +1,164 @@
+#include "noise.h"
+
+#include <git2.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include "buf.h"
+#include "path.h"
+
+struct rules {
+	git_repository *repo;
+	git_index *index;
+	const char *prefix; /* the base, relative to the repository */
+	/* A directory that is known to be ignored, ending in '/', or empty:
+	 * what lies below needs no look. */
+	struct buf ignored_dir;
+	/* A directory that is known not to be ignored. */
+	struct buf clear_dir;
+};
+
+bool noise_is_git(const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		size_t len;
+
+		at += *at == '/';
+		len = strcspn(at, "/");
+		if (len == 4 && strncasecmp(at, ".git", 4) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void close_rules(struct rules *rules)
+{
+	git_index_free(rules->index);
+	git_repository_free(rules->repo);
+	buf_release(&rules->ignored_dir);
+	buf_release(&rules->clear_dir);
+	git_libgit2_shutdown();
+}
+
+/* Leaves rules->repo NULL where there is none. `real_base` is canonical. */
+static void open_rules(struct rules *rules, const char *real_base)
+{
+	const char *workdir;
+
+	git_libgit2_init();
+	/* Nothing of the repository is run, so it needs no trust; the user of
+	 * root's sandbox owns it more often than root. */
+	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	if (git_repository_open_ext(&rules->repo, real_base, 0, NULL)) {
+		rules->repo = NULL;
+		return;
+	}
+	workdir = git_repository_workdir(rules->repo);
+	if (!workdir || strncmp(real_base, workdir, strlen(real_base)) == 0) {
+		rules->prefix = "";
+	} else if (strncmp(real_base, workdir, strlen(workdir)) == 0) {
+		rules->prefix = real_base + strlen(workdir);
+	} else {
+		git_repository_free(rules->repo);
+		rules->repo = NULL;
+		return;
+	}
+	if (git_repository_index(&rules->index, rules->repo)) {
+		rules->index = NULL;
+	}
+}
+
+static bool is_beneath(const char *path, const struct buf *dir)
+{
+	return dir->len > 0 && strncmp(path, dir->data, dir->len) == 0;
+}
+
+/* Whether the rules ignore `path`; a directory's ends in '/'. */
+static bool ask(const struct rules *rules, const char *path)
+{
+	int ignored = 0;
+
+	return git_ignore_path_is_ignored(&ignored, rules->repo, path) == 0 &&
+	       ignored;
+}
+
+/* Whether a directory above `path` is ignored. Neighbours in the sorted queue
+ * share directories, so each is asked about once. */
+static bool is_in_ignored_dir(struct rules *rules, const char *path)
+{
+	size_t known =
+		is_beneath(path, &rules->clear_dir) ? rules->clear_dir.len : 0;
+	const char *slash = strchr(path + known, '/');
+
+	if (is_beneath(path, &rules->ignored_dir)) {
+		return true;
+	}
+	for (; slash; slash = strchr(slash + 1, '/')) {
+		AUTO_BUF dir = BUF_INIT;
+
+		buf_add(&dir, path, (size_t)(slash - path) + 1);
+		if (ask(rules, dir.data)) {
+			buf_clear(&rules->ignored_dir);
+			buf_add(&rules->ignored_dir, dir.data, dir.len);
+			return true;
+		}
+		buf_clear(&rules->clear_dir);
+		buf_add(&rules->clear_dir, dir.data, dir.len);
+	}
+	return false;
+}
+
+static bool is_ignored(struct rules *rules, const char *path,
+		       enum change_kind kind)
+{
+	AUTO_FREE char *whole = path_join(rules->prefix, path);
+	AUTO_BUF entry = BUF_INIT;
+
+	if (!whole ||
+	    (rules->index && git_index_get_bypath(rules->index, whole, 0))) {
+		return false;
+	}
+	if (is_in_ignored_dir(rules, whole)) {
+		return true;
+	}
+	buf_addf(&entry, "%s%s", whole, kind == KIND_DIR ? "/" : "");
+	return ask(rules, entry.data);
+}
+
+static enum change_noise noise_of(struct rules *rules,
+				  const struct change *change)
+{
+	enum change_kind new_kind = change->new_side.kind;
+	enum change_kind old_kind = change->old_side.kind;
+
+	if (noise_is_git(change->path) &&
+	    noise_is_git(change_old_path(change))) {
+		return NOISE_GIT;
+	}
+	if (rules->repo &&
+	    is_ignored(rules, change->path, new_kind ? new_kind : old_kind) &&
+	    (!change->old_path ||
+	     is_ignored(rules, change->old_path, old_kind))) {
+		return NOISE_IGNORED;
+	}
+	return NOISE_NONE;
+}
+
+int noise_mark(struct change_list *list, const struct sides *sides)
+{
+	AUTO(close_rules)
+	struct rules rules = {
+		.prefix = "", .ignored_dir = BUF_INIT, .clear_dir = BUF_INIT};
+	AUTO_FREE char *real_base = realpath(sides->view->base, NULL);
+
+	if (!real_base && errno == ENOMEM) {
+		return -ENOMEM;
+	}
+	open_rules(&rules, real_base ? real_base : sides->view->base);
+	for (size_t i = 0; i < list->n; i++) {
+		list->items[i].noise = noise_of(&rules, &list->items[i]);
+	}
+	return 0;
+}

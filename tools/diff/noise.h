@@ -1,0 +1,31 @@
+/*
+ * noise.h - marks what a reviewer folds away: git's own files and what the
+ * repository ignores.
+ *
+ * The rules are the base's, not the view's: an agent can't hide a change by
+ * editing .gitignore. All of git's sources count (.gitignore at each level,
+ * info/exclude, core.excludesFile); a file that the base's index tracks is
+ * never ignored. A rename is ignored only if both its ends are.
+ *
+ * Where the base is in no repository nothing is ignored; ".git" is folded
+ * everywhere, since it may be a repository that the agent made.
+ *
+ * Threads: one at a time.
+ */
+#ifndef TOOLS_DIFF_NOISE_H
+#define TOOLS_DIFF_NOISE_H
+
+#include <stdbool.h>
+
+#include "change.h"
+#include "compiler.h"
+#include "sides.h"
+
+/* Whether `path` is, or lies below, an entry called ".git" in any case. */
+bool noise_is_git(const char *path);
+
+/* Sets `noise` of each change. 0 or -ENOMEM. A repository that libgit2 can't
+ * open has no rules. */
+int noise_mark(struct change_list *list, const struct sides *sides) MUST_CHECK;
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * sides.h - the two sides of a comparison: a view's base and its upper.
+ *
+ * Old content is always read from the base, new content from the upper.
+ *
+ * Threads: immutable between sides_open and sides_close.
+ */
+#ifndef TOOLS_DIFF_SIDES_H
+#define TOOLS_DIFF_SIDES_H
+
+#include "compiler.h"
+#include "execution.h"
+#include "layer.h"
+#include "manifest.h"
+
+struct sides {
+	const struct manifest_view *view; /* borrowed from the manifest */
+	struct layer base;
+	struct layer upper;
+};
+
+#define SIDES_INIT                                                             \
+	{                                                                      \
+		.base.root_fd = -1, .upper.root_fd = -1                        \
+	}
+#define AUTO_SIDES AUTO(sides_close) struct sides
+
+/* Opens both folders of `view`; nothing stays open on failure. -ENOENT where
+ * the base or the upper is gone, -EACCES, ... */
+int sides_open(struct sides *sides, const struct execution *execution,
+	       const struct manifest_view *view) MUST_CHECK;
+
+void sides_close(struct sides *sides);
+
+#endif
