@@ -153,8 +153,8 @@ int fdio_copy(int to, int from, off_t size)
 		return 0;
 	}
 	while (off < size) {
-		off_t start;
-		off_t end;
+		off_t start = 0;
+		off_t end = 0;
 		int error = next_extent(from, off, &start, &end);
 
 		if (error == -ENXIO || (!error && start >= size)) {

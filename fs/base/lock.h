@@ -15,10 +15,11 @@
 #include "compiler.h"
 
 enum lock_rank {
-	LOCK_RANK_TREE = 2, /* a view's shape: shared, exclusive for rename */
-	LOCK_RANK_DIR = 3,
-	LOCK_RANK_FILE = 4,
-	LOCK_RANK_HANDLE = 5,
+	LOCK_RANK_HANDLE = 0, /* an open directory's snapshot */
+	LOCK_RANK_COPYUP = 1, /* held for a whole copy-up */
+	LOCK_RANK_TREE = 2,   /* a view's shape: exclusive for rename */
+	LOCK_RANK_DIR = 3,    /* a directory's entries */
+	LOCK_RANK_FILE = 4,   /* a file's place and descriptor */
 	LOCK_RANK_TABLE = 6,
 	LOCK_RANK_FDCACHE = 7,
 	LOCK_RANK_QUEUE = 8,

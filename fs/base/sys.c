@@ -128,6 +128,23 @@ int sys_close(int fd)
 	return close(fd) == -1 ? -errno : 0;
 }
 
+int sys_fd_path(int fd, char *ret_path, size_t size)
+{
+	char path[PROC_FD_PATH_BYTES];
+	ssize_t n;
+
+	proc_fd_path(path, fd);
+	n = readlink(path, ret_path, size);
+	if (n < 0) {
+		return -errno;
+	}
+	if ((size_t)n >= size) {
+		return -ENAMETOOLONG;
+	}
+	ret_path[n] = '\0';
+	return 0;
+}
+
 ssize_t sys_pread(int fd, void *data, size_t size, off_t off)
 {
 	FAULT(pread);
@@ -233,13 +250,18 @@ ssize_t sys_readlinkat(int dirfd, const char *name, char *target, size_t size)
 	return RETRY(readlinkat(dirfd, name, target, size));
 }
 
+/* The kernel's fchmodat2 is too new (Linux 6.6) and glibc's emulation of
+ * AT_SYMLINK_NOFOLLOW makes four calls. */
 int sys_fchmodat(int dirfd, const char *name, mode_t mode)
 {
-	int result;
+	char path[PROC_FD_PATH_BYTES];
 
 	FAULT(fchmodat);
-	result = RETRY(fchmodat(dirfd, name, mode, AT_SYMLINK_NOFOLLOW));
-	return result;
+	if (*name) {
+		return RETRY(fchmodat(dirfd, name, mode, 0));
+	}
+	proc_fd_path(path, dirfd);
+	return RETRY(chmod(path, mode));
 }
 
 int sys_fchmod(int fd, mode_t mode)
@@ -263,8 +285,15 @@ int sys_fchown(int fd, uid_t uid, gid_t gid)
 
 int sys_utimensat(int dirfd, const char *name, const struct timespec times[2])
 {
+	char path[PROC_FD_PATH_BYTES];
+
 	FAULT(utimensat);
-	return RETRY(utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW));
+	if (*name) {
+		return RETRY(
+			utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW));
+	}
+	proc_fd_path(path, dirfd);
+	return RETRY(utimensat(AT_FDCWD, path, times, 0));
 }
 
 int sys_futimens(int fd, const struct timespec times[2])

@@ -30,6 +30,8 @@ int sys_open_beneath(int dirfd, const char *path, int flags) MUST_CHECK;
 /* A descriptor for what `fd` (O_PATH too) stands for, through procfs. */
 int sys_reopen(int fd, int flags) MUST_CHECK;
 int sys_close(int fd);
+/* The path that `fd` was reached by, from procfs. -ENAMETOOLONG. */
+int sys_fd_path(int fd, char *ret_path, size_t size) MUST_CHECK;
 
 ssize_t sys_pread(int fd, void *data, size_t size, off_t off) MUST_CHECK;
 ssize_t sys_pwrite(int fd, const void *data, size_t size,
@@ -54,7 +56,9 @@ int sys_faccessat(int dirfd, const char *name, int mode) MUST_CHECK;
 ssize_t sys_readlinkat(int dirfd, const char *name, char *target,
 		       size_t size) MUST_CHECK;
 
-/* Links are never followed in the last component. */
+/* Links are never followed in the last component. As with the attribute calls
+ * below, the name "" means `dirfd` itself, an O_PATH descriptor included.
+ * sys_fchmodat is not for links (they have no mode). */
 int sys_fchmodat(int dirfd, const char *name, mode_t mode) MUST_CHECK;
 int sys_fchmod(int fd, mode_t mode) MUST_CHECK;
 int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid) MUST_CHECK;

@@ -1,0 +1,286 @@
+#include "attr.h"
+
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "copyup.h"
+#include "file.h"
+#include "place.h"
+#include "sys.h"
+#include "xattr.h"
+
+/* Takes the locks that a node's place needs. */
+static void lock_place(struct node *node)
+{
+	rwlock_take_shared(&node->view->tree);
+	lock_take(&node->lock);
+}
+
+static void unlock_place(struct node *node)
+{
+	lock_drop(&node->lock);
+	rwlock_drop(&node->view->tree);
+}
+
+static int stat_list_root(struct fs *fs, struct stat *ret_st)
+{
+	int error = sys_fstat(fs->views[0]->work_fd, ret_st);
+
+	if (error) {
+		return error;
+	}
+	ret_st->st_mode = S_IFDIR | 0555;
+	ret_st->st_ino = 1;
+	ret_st->st_nlink = 2 + fs->view_count;
+	ret_st->st_size = 0;
+	ret_st->st_blocks = 0;
+	return 0;
+}
+
+static int getattr_locked(struct node *node, struct stat *ret_st)
+{
+	AUTO_PLACE place;
+	struct stat st;
+	int error = place_of(node, &place);
+
+	error = error ? error : sys_fstatat(place.dir->fd, place.name, &st);
+	if (error) {
+		return error;
+	}
+	if ((st.st_mode & S_IFMT) != node->type) {
+		/* The base was changed: the name is another file by now. */
+		return -ESTALE;
+	}
+	st.st_ino = node->ino;
+	if (node_is_dir(node)) {
+		bool merged = node->lowers && (node_in_upper(node) ||
+					       node->lowers->count > 1);
+
+		st.st_nlink = node->removed ? 0 : merged ? 1 : st.st_nlink;
+	} else if (node->removed && !node_in_upper(node)) {
+		st.st_nlink--;
+	}
+	*ret_st = st;
+	return 0;
+}
+
+int op_getattr(struct fs *fs, struct node *node, struct stat *ret_st)
+{
+	int error;
+
+	if (fs_is_list_root(fs, node)) {
+		return stat_list_root(fs, ret_st);
+	}
+	lock_place(node);
+	error = getattr_locked(node, ret_st);
+	unlock_place(node);
+	/* Asked by number, there is no name to be missing: the kernel looks
+	 * the path up again. */
+	return error == -ENOENT ? -ESTALE : error;
+}
+
+bool attr_is_stable(const struct node *node)
+{
+	return !node->view || node_in_upper(node);
+}
+
+static int change_owner(const struct place *place,
+			const struct attr_change *change)
+{
+	uid_t uid = change->flags & ATTR_UID ? change->uid : (uid_t)-1;
+	gid_t gid = change->flags & ATTR_GID ? change->gid : (gid_t)-1;
+
+	return sys_fchownat(place->dir->fd, place->name, uid, gid);
+}
+
+static int change_at(struct node *node, const struct attr_change *change)
+{
+	AUTO_PLACE place;
+	int error = place_of(node, &place);
+
+	if (!error && change->flags & (ATTR_UID | ATTR_GID)) {
+		error = change_owner(&place, change);
+	}
+	if (!error && change->flags & ATTR_MODE) {
+		error = S_ISLNK(node->type)
+				? -EOPNOTSUPP
+				: sys_fchmodat(place.dir->fd, place.name,
+					       change->mode & 07777);
+	}
+	if (!error && change->flags & ATTR_TIMES) {
+		error = sys_utimensat(place.dir->fd, place.name, change->times);
+	}
+	return error;
+}
+
+int op_setattr(struct fs *fs, struct node *node,
+	       const struct attr_change *change, const struct caller *caller,
+	       struct stat *ret_st)
+{
+	int error;
+
+	if (fs_is_list_root(fs, node)) {
+		return -EPERM;
+	}
+	error = copyup_ensure(fs, node,
+			      change->flags & ATTR_SIZE ? change->size
+							: COPYUP_ALL);
+	if (!error && change->flags & ATTR_SIZE) {
+		error = file_truncate(fs, node, change->size, caller);
+	}
+	if (error) {
+		return error;
+	}
+	lock_place(node);
+	error = change_at(node, change);
+	if (!error) {
+		error = getattr_locked(node, ret_st);
+	}
+	unlock_place(node);
+	return error;
+}
+
+int op_statfs(struct fs *fs, struct node *node, struct statvfs *ret_st)
+{
+	const struct view *view = node->view ? node->view : fs->views[0];
+
+	return sys_fstatvfs(view->work_fd, ret_st);
+}
+
+ssize_t op_getxattr(struct node *node, const char *attr, void *value,
+		    size_t size)
+{
+	char disk_name[XATTR_NAME_BYTES];
+	AUTO_PLACE place = {0};
+	ssize_t n = xattr_to_disk(attr, disk_name);
+
+	if (n || !node->view) {
+		return n ? n : -ENODATA;
+	}
+	lock_place(node);
+	n = place_of(node, &place);
+	if (!n) {
+		n = sys_getxattrat(place.dir->fd, place.name, disk_name, value,
+				   size);
+	}
+	unlock_place(node);
+	return n;
+}
+
+/* The whole list as on disk, filtered; *ret_list is the caller's to free. */
+static ssize_t list_filtered(const struct place *place, char **ret_list)
+{
+	for (;;) {
+		ssize_t size =
+			sys_listxattrat(place->dir->fd, place->name, NULL, 0);
+		AUTO_FREE char *list = NULL;
+		ssize_t n;
+
+		if (size <= 0) {
+			return size;
+		}
+		list = malloc((size_t)size);
+		if (!list) {
+			return -ENOMEM;
+		}
+		n = sys_listxattrat(place->dir->fd, place->name, list,
+				    (size_t)size);
+		if (n == -ERANGE) {
+			continue; /* one was added in between */
+		}
+		if (n > 0) {
+			n = (ssize_t)xattr_filter_list(list, (size_t)n);
+			*ret_list = TAKE_PTR(list);
+		}
+		return n;
+	}
+}
+
+ssize_t op_listxattr(struct node *node, char *list, size_t size)
+{
+	AUTO_PLACE place = {0};
+	AUTO_FREE char *filtered = NULL;
+	ssize_t n;
+
+	if (!node->view) {
+		return 0;
+	}
+	lock_place(node);
+	n = place_of(node, &place);
+	n = n ? n : list_filtered(&place, &filtered);
+	unlock_place(node);
+	if (n <= 0 || size == 0) {
+		return n;
+	}
+	if ((size_t)n > size) {
+		return -ERANGE;
+	}
+	memcpy(list, filtered, (size_t)n);
+	return n;
+}
+
+int op_setxattr(struct fs *fs, struct node *node, const char *attr,
+		const void *value, size_t size, int flags)
+{
+	char disk_name[XATTR_NAME_BYTES];
+	AUTO_PLACE place = {0};
+	int error = xattr_to_disk(attr, disk_name);
+
+	if (error || !node->view) {
+		return error ? error : -EPERM;
+	}
+	error = copyup_ensure(fs, node, COPYUP_ALL);
+	if (error) {
+		return error;
+	}
+	lock_place(node);
+	error = place_of(node, &place);
+	if (!error) {
+		error = sys_setxattrat(place.dir->fd, place.name, disk_name,
+				       value, size, flags);
+	}
+	unlock_place(node);
+	return error;
+}
+
+int op_removexattr(struct fs *fs, struct node *node, const char *attr)
+{
+	char disk_name[XATTR_NAME_BYTES];
+	AUTO_PLACE place = {0};
+	ssize_t n = op_getxattr(node, attr, NULL, 0);
+	int error;
+
+	/* What is not there needs no copy-up. */
+	if (n < 0) {
+		return (int)n;
+	}
+	error = xattr_to_disk(attr, disk_name);
+	error = error ? error : copyup_ensure(fs, node, COPYUP_ALL);
+	if (error) {
+		return error;
+	}
+	lock_place(node);
+	error = place_of(node, &place);
+	if (!error) {
+		error = sys_removexattrat(place.dir->fd, place.name, disk_name);
+	}
+	unlock_place(node);
+	return error;
+}
+
+ssize_t op_readlink(struct node *node, char *target, size_t size)
+{
+	AUTO_PLACE place = {0};
+	ssize_t n;
+
+	if (!node->view) {
+		return -EINVAL;
+	}
+	lock_place(node);
+	n = place_of(node, &place);
+	if (!n) {
+		n = sys_readlinkat(place.dir->fd, place.name, target, size);
+	}
+	unlock_place(node);
+	return n;
+}

@@ -1,0 +1,415 @@
+#include "copyup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "fdio.h"
+#include "file.h"
+#include "log.h"
+#include "origin.h"
+#include "place.h"
+#include "sys.h"
+#include "xattr.h"
+
+#define LINK_TARGET_BYTES (PATH_MAX + 1)
+
+/* A copy being prepared in the work folder, and what it is made from. */
+struct copy {
+	struct node *node;
+	struct place from; /* released by the caller of make_copy */
+	struct stat st;
+	int to_fd; /* the work folder */
+	char temp[VIEW_TEMP_BYTES];
+	int fd; /* of a regular file, O_RDWR; -1 for others */
+};
+
+static int copy_one_xattr(const struct copy *copy, const char *attr)
+{
+	char value[XATTR_SIZE_MAX];
+	ssize_t n = sys_getxattrat(copy->from.dir->fd, copy->from.name, attr,
+				   value, sizeof(value));
+	int error;
+
+	if (n < 0) {
+		return n == -ENODATA ? 0 : (int)n;
+	}
+	error = sys_setxattrat(copy->to_fd, copy->temp, attr, value, (size_t)n, 0);
+	/* security.* and trusted.* take privileges that we may not have;
+	 * refusing the whole change for them would help nobody. */
+	if (error == -EPERM || error == -EOPNOTSUPP) {
+		log_info("copy-up without attribute '%s': %s", attr,
+			 err_name(error));
+		return 0;
+	}
+	return error;
+}
+
+static int copy_xattrs(const struct copy *copy)
+{
+	char list[XATTR_LIST_MAX];
+	ssize_t size = sys_listxattrat(copy->from.dir->fd, copy->from.name,
+				       list, sizeof(list));
+	ssize_t at = 0;
+
+	if (size == -EOPNOTSUPP) {
+		return 0;
+	}
+	if (size < 0) {
+		return (int)size;
+	}
+	while (at < size) {
+		int error = xattr_is_private(list + at)
+				    ? 0
+				    : copy_one_xattr(copy, list + at);
+
+		if (error) {
+			return error;
+		}
+		at += (ssize_t)strlen(list + at) + 1;
+	}
+	return 0;
+}
+
+/* The base's identity; symlinks and special files can't carry it. */
+static int write_origin(const struct copy *copy)
+{
+	struct origin origin;
+	int error;
+
+	if (!S_ISREG(copy->st.st_mode) && !S_ISDIR(copy->st.st_mode)) {
+		return 0;
+	}
+	origin_from_stat(&origin, &copy->st);
+	error = origin_write(copy->to_fd, copy->temp, &origin);
+	return error == -EOPNOTSUPP || error == -EPERM ? 0 : error;
+}
+
+/* Everything but the data. Owner before mode (chown clears bits), attributes
+ * before a mode that may forbid writing them, times last. */
+static int copy_attributes(const struct copy *copy)
+{
+	const struct stat *st = &copy->st;
+	struct timespec times[2] = {st->st_atim, st->st_mtim};
+	int error = sys_fchownat(copy->to_fd, copy->temp, st->st_uid, st->st_gid);
+
+	if (error == -EPERM) {
+		/* An ordinary user's copy of another's file is the user's. */
+		error = 0;
+	}
+	error = error ? error : copy_xattrs(copy);
+	error = error ? error : write_origin(copy);
+	if (!error && !S_ISLNK(st->st_mode)) {
+		error = sys_fchmodat(copy->to_fd, copy->temp, st->st_mode & 07777);
+	}
+	return error ? error : sys_utimensat(copy->to_fd, copy->temp, times);
+}
+
+static int make_regular(struct copy *copy, off_t size)
+{
+	AUTO_FD from = place_open(&copy->from, O_RDONLY | O_NOATIME |
+						       O_NONBLOCK);
+
+	if (from == -EPERM) {
+		from = place_open(&copy->from, O_RDONLY | O_NONBLOCK);
+	}
+	if (from < 0) {
+		return from;
+	}
+	copy->fd = sys_openat(copy->to_fd, copy->temp, O_RDWR | O_CREAT | O_EXCL,
+			      0600);
+	if (copy->fd < 0) {
+		return copy->fd;
+	}
+	return fdio_copy(copy->fd, from,
+			 size < copy->st.st_size ? size : copy->st.st_size);
+}
+
+static int make_symlink(const struct copy *copy)
+{
+	char target[LINK_TARGET_BYTES];
+	ssize_t n = sys_readlinkat(copy->from.dir->fd, copy->from.name, target,
+				   sizeof(target));
+
+	if (n < 0) {
+		return (int)n;
+	}
+	if (n == sizeof(target)) {
+		return -ENAMETOOLONG;
+	}
+	target[n] = '\0';
+	return sys_symlinkat(target, copy->to_fd, copy->temp);
+}
+
+/* Prepares the copy under its temporary name. */
+static int make_copy(struct copy *copy, off_t size)
+{
+	mode_t type = copy->st.st_mode & S_IFMT;
+	int error;
+
+	view_temp_name(copy->node->view, copy->temp);
+	if (S_ISREG(type)) {
+		error = make_regular(copy, size);
+	} else if (S_ISDIR(type)) {
+		error = sys_mkdirat(copy->to_fd, copy->temp, 0700);
+	} else if (S_ISLNK(type)) {
+		error = make_symlink(copy);
+	} else {
+		error = sys_mknodat(copy->to_fd, copy->temp, type | 0600,
+				    copy->st.st_rdev);
+	}
+	return error ? error : copy_attributes(copy);
+}
+
+static void discard_copy(const struct copy *copy)
+{
+	if (*copy->temp && sys_unlinkat(copy->to_fd, copy->temp, 0) &&
+	    sys_unlinkat(copy->to_fd, copy->temp, AT_REMOVEDIR)) {
+		/* Never made, or removed with the work folder. */
+		return;
+	}
+}
+
+/* Puts the prepared copy at its name in the upper. To a program nothing was
+ * created, so the parent's times stay. */
+static int place_copy(const struct copy *copy)
+{
+	struct node *node = copy->node;
+	AUTO_FDREF *parent = NULL;
+	struct stat st;
+	int error = view_dir_fd(node->parent, VIEW_SLOT_UPPER, &parent);
+
+	error = error ? error : sys_fstat(parent->fd, &st);
+	error = error ? error
+		      : sys_renameat2(copy->to_fd, copy->temp,parent->fd,
+				      node->name, RENAME_NOREPLACE);
+	if (!error) {
+		struct timespec times[2] = {st.st_atim, st.st_mtim};
+
+		error = sys_utimensat(parent->fd, "", times);
+	}
+	return error;
+}
+
+static void set_in_upper(struct node *node)
+{
+	/* release: pairs with node_in_upper */
+	atomic_store_explicit(&node->in_upper, true, memory_order_release);
+}
+
+/* Copies up `dir`, whose parent is in the upper. Tree lock held, shared. */
+static int copyup_dir(struct node *dir)
+{
+	AUTO_UNLOCK struct lock *outer = lock_taken(&dir->parent->lock);
+	AUTO_UNLOCK struct lock *inner = lock_taken(&dir->lock);
+	struct copy copy = {
+		.node = dir, .to_fd = dir->view->work_fd, .fd = -1};
+	int error;
+
+	(void)outer;
+	(void)inner;
+	if (node_in_upper(dir)) {
+		return 0;
+	}
+	error = dir->removed ? -ENOENT : place_of(dir, &copy.from);
+	if (!error) {
+		error = sys_fstatat(copy.from.dir->fd, "", &copy.st);
+	}
+	error = error ? error : make_copy(&copy, 0);
+	error = error ? error : place_copy(&copy);
+	if (error) {
+		discard_copy(&copy);
+	} else {
+		set_in_upper(dir);
+	}
+	place_release(&copy.from);
+	return error;
+}
+
+/* Copies up `dir` and what is above it. Tree lock held, shared. */
+static int copyup_dirs(struct node *dir)
+{
+	while (!node_in_upper(dir)) {
+		struct node *top = dir;
+		int error;
+
+		while (!node_in_upper(top->parent)) {
+			top = top->parent;
+		}
+		error = copyup_dir(top);
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+/* Where to copy from, with the directories above ready. */
+static int start_file(struct copy *copy)
+{
+	struct node *node = copy->node;
+	int error = 0;
+
+	rwlock_take_shared(&node->view->tree);
+	if (!node->removed) {
+		error = copyup_dirs(node->parent);
+	}
+	lock_take(&node->lock);
+	error = error ? error : place_of(node, &copy->from);
+	/* The name is the node's; the copy goes on without its lock. */
+	if (!error && *copy->from.name) {
+		int fd = sys_openat(copy->from.dir->fd, copy->from.name,
+				    O_PATH | O_NOFOLLOW, 0);
+
+		place_release(&copy->from);
+		copy->from.name = "";
+		copy->from.dir = fd < 0 ? NULL : fdref_new(fd, false);
+		error = fd < 0 ? fd : copy->from.dir ? 0 : -ENOMEM;
+	}
+	lock_drop(&node->lock);
+	rwlock_drop(&node->view->tree);
+	error = error ? error : sys_fstat(copy->from.dir->fd, &copy->st);
+	if (!error && (copy->st.st_mode & S_IFMT) != node->type) {
+		error = -ESTALE;
+	}
+	return error;
+}
+
+/* The file lost its last name while it was copied: so does the copy. */
+static int keep_nameless(const struct copy *copy)
+{
+	struct node *node = copy->node;
+	int fd = sys_openat(copy->to_fd, copy->temp, O_PATH | O_NOFOLLOW, 0);
+	struct fdref *pinned;
+
+	if (fd < 0) {
+		return fd;
+	}
+	pinned = fdref_new(fd, false);
+	if (!pinned) {
+		return -ENOMEM;
+	}
+	fdref_put(node->pinned);
+	node->pinned = pinned;
+	discard_copy(copy);
+	return 0;
+}
+
+/* Makes the copy the node's data. Tree (shared), parent and node locked. */
+static int switch_to_copy(struct copy *copy)
+{
+	struct node *node = copy->node;
+	struct stat st;
+	int error = sys_fstatat(copy->to_fd, copy->temp, &st);
+
+	error = error ? error
+		: node->removed ? keep_nameless(copy)
+				: place_copy(copy);
+	if (error) {
+		return error;
+	}
+	node_rekey(&node->view->fs->nodes, node, st.st_dev, st.st_ino);
+	set_in_upper(node);
+	if (copy->fd >= 0) {
+		file_switch_data_locked(node, TAKE_FD(copy->fd), &copy->st);
+	}
+	return 0;
+}
+
+/* The last step, under the locks that keep names still. -EAGAIN: the node is
+ * in another directory by now, whose copy-up comes first. */
+static int finish_file(struct copy *copy)
+{
+	struct node *node = copy->node;
+	struct nodes *nodes = &node->view->fs->nodes;
+	struct node *parent;
+	int error = -EAGAIN;
+
+	rwlock_take_shared(&node->view->tree);
+	lock_take(&node->lock);
+	parent = node_get(node->parent);
+	lock_drop(&node->lock);
+	lock_take(&parent->lock);
+	lock_take(&node->lock);
+	if (node->parent == parent &&
+	    (node->removed || node_in_upper(parent))) {
+		error = switch_to_copy(copy);
+	}
+	lock_drop(&node->lock);
+	lock_drop(&parent->lock);
+	rwlock_drop(&node->view->tree);
+	node_put(nodes, parent);
+	return error;
+}
+
+/* The node's COPYUP lock is held. */
+static int copyup_file(struct node *node, off_t size)
+{
+	struct copy copy = {
+		.node = node, .to_fd = node->view->work_fd, .fd = -1};
+	int error = start_file(&copy);
+
+	error = error ? error : make_copy(&copy, size);
+	error = error ? error : finish_file(&copy);
+	if (error) {
+		discard_copy(&copy);
+	}
+	auto_close_fd(&copy.fd);
+	place_release(&copy.from);
+	return error;
+}
+
+static int copyup_file_retrying(struct node *node, off_t size)
+{
+	int error;
+
+	do {
+		error = node_in_upper(node) ? 0 : copyup_file(node, size);
+	} while (error == -EAGAIN);
+	return error;
+}
+
+int copyup_ensure(struct fs *fs, struct node *node, off_t size)
+{
+	struct lock *lock = &fs->copyup[node->id % FS_COPYUP_LOCKS];
+	int error;
+
+	if (node_in_upper(node)) {
+		return 0;
+	}
+	if (node_is_dir(node)) {
+		rwlock_take_shared(&node->view->tree);
+		error = copyup_dirs(node);
+		rwlock_drop(&node->view->tree);
+	} else {
+		lock_take(lock);
+		error = copyup_file_retrying(node, size);
+		lock_drop(lock);
+	}
+	if (error) {
+		log_debug("copy-up of node %llu failed: %s",
+			  (unsigned long long)node->id, err_name(error));
+	}
+	return error;
+}
+
+/* "" is the upper's root itself. A root without an origin has not been made
+ * yet, or its disk has no attributes: then doing it again does no harm. */
+int copyup_root(struct view *view)
+{
+	struct copy copy = {.to_fd = view->upper.root_fd, .fd = -1};
+	struct origin origin;
+	int error = origin_read(copy.to_fd, "", &origin);
+
+	if (error) {
+		return error < 0 && error != -EBADMSG ? error : 0;
+	}
+	error = view_dir_fd(view->root, VIEW_SLOT_LOWER(0), &copy.from.dir);
+	copy.from.name = "";
+	error = error ? error : sys_fstat(copy.from.dir->fd, &copy.st);
+	error = error ? error : copy_attributes(&copy);
+	place_release(&copy.from);
+	return error;
+}

@@ -1,0 +1,34 @@
+/*
+ * copyup.h - from the base to the upper, before the first change.
+ *
+ * Atomic: a copy is completed in the work folder (data, owner, mode,
+ * attributes, origin, times), then one rename makes it visible; a reader sees
+ * the base's file or the whole copy. Directories above come first, empty.
+ *
+ * A copy-up holds the node's lock of rank COPYUP and, while data is copied,
+ * nothing else: lookups never wait for it. What writes to a node calls this
+ * first and holds no lock, so nothing changes the source node meanwhile; its
+ * names may go, and then the copy is left with no name, as the file was.
+ *
+ * Not synced to disk: the upper is for throwing away. SIGKILL loses nothing.
+ */
+#ifndef FS_CORE_COPYUP_H
+#define FS_CORE_COPYUP_H
+
+#include "view.h"
+
+#define COPYUP_ALL INT64_MAX
+
+/*
+ * Makes sure that `node` is in the upper; of a file's data only what lies
+ * before `size` is needed. The caller holds no lock. -EACCES for a base file
+ * that the daemon may not read, -ENOSPC, -ESTALE when the base was changed
+ * under us, ...; on failure nothing changed.
+ */
+int copyup_ensure(struct fs *fs, struct node *node, off_t size) MUST_CHECK;
+
+/* Makes the upper's root look as the topmost base's, once in its life. The
+ * view is not served yet. */
+int copyup_root(struct view *view) MUST_CHECK;
+
+#endif

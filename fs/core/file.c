@@ -1,0 +1,334 @@
+#include "file.h"
+
+#include <fcntl.h>
+
+#include "copyup.h"
+#include "place.h"
+#include "sys.h"
+
+/* In one call from the kernel. */
+#define COPY_RANGE_MAX_BYTES (256 * 1024 * 1024)
+
+/* Tells two states of a base file apart. Never 0, which means "not seen". */
+static uint64_t change_of(const struct stat *st)
+{
+	uint64_t change = (uint64_t)st->st_ino * 31 + (uint64_t)st->st_size;
+
+	change = change * 31 + (uint64_t)st->st_mtim.tv_sec;
+	change = change * 31 + (uint64_t)st->st_mtim.tv_nsec;
+	change = change * 31 + (uint64_t)st->st_ctim.tv_sec;
+	change = change * 31 + (uint64_t)st->st_ctim.tv_nsec;
+	return change | 1;
+}
+
+/* Opens the node's data. Tree (shared) and node locked. */
+static int open_data_locked(struct node *node, bool writable,
+			    struct fdref **ret_ref)
+{
+	AUTO_PLACE place = {0};
+	int error = place_of(node, &place);
+	int fd;
+
+	if (error) {
+		return error;
+	}
+	if (node_in_upper(node)) {
+		fd = place_open(&place, writable ? O_RDWR : O_RDONLY);
+	} else if (writable) {
+		return -EROFS; /* a bug of ours: copy-up comes first */
+	} else {
+		/* Reading the base must not change its access times. A base
+		 * file that became a FIFO must not block us. */
+		fd = place_open(&place, O_RDONLY | O_NOATIME | O_NONBLOCK);
+		if (fd == -EPERM) {
+			fd = place_open(&place, O_RDONLY | O_NONBLOCK);
+		}
+	}
+	if (fd < 0) {
+		return fd == -ELOOP ? -ESTALE : fd;
+	}
+	*ret_ref = fdref_new(fd, writable);
+	return *ret_ref ? 0 : -ENOMEM;
+}
+
+/* A reference to the descriptor that holds the data now. */
+static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
+{
+	int error = 0;
+
+	lock_take(&node->lock);
+	if (node->data && (!writable || node->data->writable)) {
+		*ret_ref = fdref_get(node->data);
+		lock_drop(&node->lock);
+		return 0;
+	}
+	lock_drop(&node->lock);
+
+	rwlock_take_shared(&node->view->tree);
+	lock_take(&node->lock);
+	error = open_data_locked(node, writable, ret_ref);
+	if (!error && node->open_count > 0) {
+		fdref_put(node->data);
+		node->data = fdref_get(*ret_ref);
+	}
+	lock_drop(&node->lock);
+	rwlock_drop(&node->view->tree);
+	return error == -ENOENT ? -ESTALE : error;
+}
+
+/* A writable one, after copy-up. */
+static int writable_fd(struct fs *fs, struct node *node,
+		       struct fdref **ret_ref)
+{
+	int error = copyup_ensure(fs, node, COPYUP_ALL);
+
+	return error ? error : data_fd(node, true, ret_ref);
+}
+
+void file_switch_data_locked(struct node *node, int fd,
+			     const struct stat *source)
+{
+	struct fdref *ref = node->open_count ? fdref_new(fd, true) : NULL;
+
+	if (!node->open_count) {
+		sys_close(fd);
+	}
+	fdref_put(node->data);
+	node->data = ref;
+	if (change_of(source) != node->seen_change) {
+		/* The kernel may have pages of an older state. */
+		node->seen_change = 0;
+	}
+}
+
+void file_adopt_created(struct node *node, int fd)
+{
+	lock_take(&node->lock);
+	fdref_put(node->data);
+	node->data = fdref_new(fd, true);
+	node->open_count++;
+	node->seen_change = 1;
+	lock_drop(&node->lock);
+}
+
+/* Whether cached pages still hold, for a node whose data is open. */
+static int check_cache_locked(struct node *node, bool *ret_keep_cache)
+{
+	struct stat st;
+	int error;
+
+	if (node_in_upper(node)) {
+		/* Only this mount changes it; 0: see file_switch_data. */
+		*ret_keep_cache = node->seen_change != 0;
+		node->seen_change = 1;
+		return 0;
+	}
+	error = sys_fstat(node->data->fd, &st);
+	if (error) {
+		return error;
+	}
+	if ((st.st_mode & S_IFMT) != node->type) {
+		return -ESTALE;
+	}
+	*ret_keep_cache = node->seen_change == change_of(&st);
+	node->seen_change = change_of(&st);
+	return 0;
+}
+
+static int open_locked(struct node *node, bool *ret_keep_cache)
+{
+	/* A base file may be another by now, or replaced under its name. */
+	bool reuse = node->data && node_in_upper(node);
+	struct fdref *ref;
+	int error;
+
+	if (!reuse) {
+		error = open_data_locked(node, false, &ref);
+		if (error) {
+			return error;
+		}
+		fdref_put(node->data);
+		node->data = ref;
+	}
+	error = check_cache_locked(node, ret_keep_cache);
+	if (!error) {
+		node->open_count++;
+	} else if (!node->open_count) {
+		fdref_put(node->data);
+		node->data = NULL;
+	}
+	return error;
+}
+
+int op_open(struct fs *fs, struct node *node, int flags,
+	    const struct caller *caller, bool *ret_keep_cache)
+{
+	int error = 0;
+
+	if (!node->view || !S_ISREG(node->type)) {
+		return node_is_dir(node) ? -EISDIR : -ENXIO;
+	}
+	if (flags & O_TRUNC) {
+		error = copyup_ensure(fs, node, 0);
+		error = error ? error : file_truncate(fs, node, 0, caller);
+	}
+	if (error) {
+		return error;
+	}
+	rwlock_take_shared(&node->view->tree);
+	lock_take(&node->lock);
+	error = open_locked(node, ret_keep_cache);
+	lock_drop(&node->lock);
+	rwlock_drop(&node->view->tree);
+	return error == -ENOENT ? -ESTALE : error;
+}
+
+void op_release(struct node *node)
+{
+	struct fdref *last = NULL;
+
+	lock_take(&node->lock);
+	if (node->open_count && --node->open_count == 0) {
+		last = TAKE_PTR(node->data);
+	}
+	lock_drop(&node->lock);
+	fdref_put(last);
+}
+
+ssize_t op_read(struct node *node, void *data, size_t size, off_t off)
+{
+	AUTO_FDREF *ref = NULL;
+	size_t done = 0;
+	int error = data_fd(node, false, &ref);
+
+	if (error) {
+		return error;
+	}
+	while (done < size) {
+		ssize_t n = sys_pread(ref->fd, (char *)data + done, size - done,
+				      off + (off_t)done);
+
+		if (n < 0) {
+			return done ? (ssize_t)done : n;
+		}
+		if (n == 0) {
+			break;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t op_write(struct fs *fs, struct node *node, const void *data,
+		 size_t size, off_t off, const struct caller *caller)
+{
+	AUTO_FDREF *ref = NULL;
+	struct caller_scope scope;
+	size_t done = 0;
+	ssize_t n = writable_fd(fs, node, &ref);
+
+	if (n) {
+		return n;
+	}
+	scope = caller_enter(fs, caller);
+	while (done < size) {
+		n = sys_pwrite(ref->fd, (const char *)data + done, size - done,
+			       off + (off_t)done);
+		if (n <= 0) {
+			n = n ? n : -EIO;
+			break;
+		}
+		done += (size_t)n;
+	}
+	caller_leave(&scope);
+	return done || n >= 0 ? (ssize_t)done : n;
+}
+
+int op_fsync(struct node *node, bool data_only)
+{
+	AUTO_FDREF *ref = NULL;
+	int error;
+
+	/* The base is not ours to sync, and nothing of it is dirty. */
+	if (!node->view || !node_in_upper(node)) {
+		return 0;
+	}
+	error = data_fd(node, false, &ref);
+	if (error) {
+		return error;
+	}
+	return data_only ? sys_fdatasync(ref->fd) : sys_fsync(ref->fd);
+}
+
+int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
+		 off_t size, const struct caller *caller)
+{
+	AUTO_FDREF *ref = NULL;
+	struct caller_scope scope;
+	int error = writable_fd(fs, node, &ref);
+
+	if (error) {
+		return error;
+	}
+	scope = caller_enter(fs, caller);
+	error = sys_fallocate(ref->fd, mode, off, size);
+	caller_leave(&scope);
+	return error;
+}
+
+off_t op_lseek(struct node *node, off_t off, int whence)
+{
+	AUTO_FDREF *ref = NULL;
+	int error;
+
+	/* The position is the kernel's; only these two are asked of us. */
+	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
+		return -EINVAL;
+	}
+	error = data_fd(node, false, &ref);
+	return error ? error : sys_lseek(ref->fd, off, whence);
+}
+
+ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
+			   struct node *to, off_t to_off, size_t size,
+			   const struct caller *caller)
+{
+	AUTO_FDREF *source = NULL;
+	AUTO_FDREF *target = NULL;
+	struct caller_scope scope;
+	ssize_t n = writable_fd(fs, to, &target);
+
+	n = n ? n : data_fd(from, false, &source);
+	if (n) {
+		return n;
+	}
+	if (size > COPY_RANGE_MAX_BYTES) {
+		size = COPY_RANGE_MAX_BYTES;
+	}
+	scope = caller_enter(fs, caller);
+	n = sys_copy_file_range(source->fd, &from_off, target->fd, &to_off,
+				size);
+	caller_leave(&scope);
+	/* Upper and base on two disks: the kernel then copies by itself. */
+	return n == -EXDEV || n == -ENOSYS ? -EOPNOTSUPP : n;
+}
+
+int file_truncate(struct fs *fs, struct node *node, off_t size,
+		  const struct caller *caller)
+{
+	AUTO_FDREF *ref = NULL;
+	struct caller_scope scope;
+	int error;
+
+	if (!S_ISREG(node->type)) {
+		return node_is_dir(node) ? -EISDIR : -EINVAL;
+	}
+	error = data_fd(node, true, &ref);
+	if (error) {
+		return error;
+	}
+	scope = caller_enter(fs, caller);
+	error = sys_ftruncate(ref->fd, size);
+	caller_leave(&scope);
+	return error;
+}

@@ -1,0 +1,357 @@
+#include "lookup.h"
+
+#include <string.h>
+
+#include "attr.h"
+#include "origin.h"
+#include "path.h"
+#include "sys.h"
+#include "whiteout.h"
+
+void found_release(struct found *found)
+{
+	lowers_free(found->lowers);
+	found->lowers = NULL;
+}
+
+/* stat of `name` in one slot of `parent`; -ENOENT also where the directory is
+ * not there. */
+static int stat_in_slot(struct node *parent, unsigned int slot,
+			const char *name, struct stat *st,
+			struct fdref **ret_dir)
+{
+	int error = view_dir_fd(parent, slot, ret_dir);
+
+	return error ? error : sys_fstatat((*ret_dir)->fd, name, st);
+}
+
+static unsigned int lower_count(const struct node *dir)
+{
+	return dir->lowers ? dir->lowers->count : 0;
+}
+
+static int add_lower(struct node *parent, unsigned int index, const char *name,
+		     struct lowers **lowers)
+{
+	const struct lower *from = &parent->lowers->at[index];
+	struct lower *to;
+
+	if (!*lowers) {
+		*lowers = calloc(1, sizeof(**lowers) +
+					    (parent->lowers->count - index) *
+						    sizeof(struct lower));
+		if (!*lowers) {
+			return -ENOMEM;
+		}
+	}
+	to = &(*lowers)->at[(*lowers)->count];
+	to->layer = from->layer;
+	to->path = path_join(from->path, name);
+	if (!to->path) {
+		return -ENOMEM;
+	}
+	(*lowers)->count++;
+	return 0;
+}
+
+/* Goes down the lowers from `index` and collects the directories that merge
+ * under `name`. *ret_st is that of the topmost. */
+static int collect_lowers(struct node *parent, unsigned int index,
+			  const char *name, struct lowers **lowers,
+			  struct stat *ret_st)
+{
+	for (; index < lower_count(parent); index++) {
+		AUTO_FDREF *dir = NULL;
+		struct stat st;
+		int error = stat_in_slot(parent, VIEW_SLOT_LOWER(index), name,
+					 &st, &dir);
+
+		if (error == -ENOENT) {
+			continue;
+		}
+		if (error) {
+			return error;
+		}
+		if (!S_ISDIR(st.st_mode)) {
+			return 0;
+		}
+		if (!*lowers) {
+			*ret_st = st;
+		}
+		error = add_lower(parent, index, name, lowers);
+		if (error) {
+			return error;
+		}
+		if (index + 1 == lower_count(parent)) {
+			return 0;
+		}
+		error = whiteout_is_opaque(dir->fd, name);
+		if (error) {
+			return error < 0 ? error : 0;
+		}
+	}
+	return 0;
+}
+
+/* Completes a directory found in the upper, whose descriptor is `dirfd`. */
+static int find_upper_dir(struct node *parent, const char *name, int dirfd,
+			  struct found *found)
+{
+	struct stat base;
+	int error = collect_lowers(parent, 0, name, &found->lowers, &base);
+
+	if (error || !found->lowers) {
+		return error;
+	}
+	error = whiteout_is_opaque(dirfd, name);
+	if (error) {
+		found_release(found);
+		return error < 0 ? error : 0;
+	}
+	/* The number is the base's for life; a merge has no link count. */
+	found->st.st_dev = base.st_dev;
+	found->st.st_ino = base.st_ino;
+	found->st.st_nlink = 1;
+	return 0;
+}
+
+/* A copied-up file keeps the number that it had in the base. */
+static int find_upper_file(struct node *parent, const char *name, int dirfd,
+			   struct found *found)
+{
+	struct origin origin;
+	int known = 0;
+
+	if (parent->view->has_origins && S_ISREG(found->st.st_mode)) {
+		known = origin_read(dirfd, name, &origin);
+	}
+	if (known > 0) {
+		found->st.st_dev = origin.dev;
+		found->st.st_ino = origin.ino;
+	}
+	return known < 0 ? (known == -EBADMSG ? -EIO : known) : 0;
+}
+
+static int find_in_upper(struct node *parent, const char *name,
+			 struct found *found)
+{
+	AUTO_FDREF *dir = NULL;
+	int error = stat_in_slot(parent, VIEW_SLOT_UPPER, name, &found->st,
+				 &dir);
+
+	if (error) {
+		return error;
+	}
+	if (whiteout_is(&found->st)) {
+		/* Not -ENOENT: that means "look further down". */
+		return -ENODATA;
+	}
+	found->in_upper = true;
+	found->dev = found->st.st_dev;
+	found->ino = found->st.st_ino;
+	return S_ISDIR(found->st.st_mode)
+		       ? find_upper_dir(parent, name, dir->fd, found)
+		       : find_upper_file(parent, name, dir->fd, found);
+}
+
+static int find_in_lowers(struct node *parent, const char *name,
+			  struct found *found)
+{
+	for (unsigned int i = 0; i < lower_count(parent); i++) {
+		AUTO_FDREF *dir = NULL;
+		int error = stat_in_slot(parent, VIEW_SLOT_LOWER(i), name,
+					 &found->st, &dir);
+
+		if (error == -ENOENT) {
+			continue;
+		}
+		if (error) {
+			return error;
+		}
+		if (whiteout_is(&found->st)) {
+			return -ENOENT;
+		}
+		found->lower_index = i;
+		found->dev = found->st.st_dev;
+		found->ino = found->st.st_ino;
+		if (!S_ISDIR(found->st.st_mode)) {
+			return 0;
+		}
+		error = collect_lowers(parent, i, name, &found->lowers,
+				       &found->st);
+		if (!error && found->lowers && found->lowers->count > 1) {
+			found->st.st_nlink = 1;
+		}
+		return error;
+	}
+	return -ENOENT;
+}
+
+int lookup_layers(struct node *parent, const char *name,
+		  struct found *ret_found)
+{
+	int error = -ENOENT;
+
+	*ret_found = (struct found){0};
+	if (parent->removed) {
+		return -ENOENT;
+	}
+	if (node_in_upper(parent)) {
+		error = find_in_upper(parent, name, ret_found);
+	}
+	if (error == -ENOENT) {
+		error = find_in_lowers(parent, name, ret_found);
+	}
+	if (error) {
+		found_release(ret_found);
+		return error == -ENODATA ? -ENOENT : error;
+	}
+	ret_found->st.st_ino =
+		fs_map_ino(parent->view->fs, ret_found->st.st_dev,
+			   ret_found->st.st_ino);
+	return 0;
+}
+
+int lookup_lower_has(struct node *parent, const char *name)
+{
+	for (unsigned int i = 0; i < lower_count(parent); i++) {
+		AUTO_FDREF *dir = NULL;
+		struct stat st;
+		int error = stat_in_slot(parent, VIEW_SLOT_LOWER(i), name, &st,
+					 &dir);
+
+		if (!error) {
+			return !whiteout_is(&st);
+		}
+		if (error != -ENOENT) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+static struct node_seed seed_for(struct node *parent, const char *name,
+				 const struct found *found)
+{
+	return (struct node_seed){
+		.view = parent->view,
+		.parent = parent,
+		.name = name,
+		.type = found->st.st_mode & S_IFMT,
+		.dev = found->dev,
+		.ino = found->ino,
+		.in_upper = found->in_upper,
+		.lower_index = found->lower_index,
+		.reported_ino = found->st.st_ino,
+	};
+}
+
+/*
+ * An inode that was known by another name is from now on at this one, which
+ * is there for sure: the other may be gone (a hard link unlinked, a file in
+ * the base renamed by somebody else).
+ */
+static int adopt_name(struct node *node, struct node *parent, const char *name,
+		      const struct found *found)
+{
+	struct nodes *nodes = &parent->view->fs->nodes;
+	AUTO_UNLOCK struct lock *held = lock_taken(&node->lock);
+	char *copy;
+
+	(void)held;
+	if (node->parent == parent && strcmp(node->name, name) == 0 &&
+	    !node->removed) {
+		return 0;
+	}
+	copy = strdup(name);
+	if (!copy) {
+		return -ENOMEM;
+	}
+	node_move_nofail(nodes, node, parent, copy);
+	node->lower_index = found->lower_index;
+	node->removed = false;
+	fdref_put(node->pinned);
+	node->pinned = NULL;
+	return 0;
+}
+
+int lookup_intern(struct node *parent, const char *name, struct found *found,
+		  struct entry *ret_entry)
+{
+	struct nodes *nodes = &parent->view->fs->nodes;
+	struct node_seed seed = seed_for(parent, name, found);
+	struct node *node;
+	bool made;
+	int error;
+
+	seed.lowers = TAKE_PTR(found->lowers);
+	error = nodes_intern(nodes, &seed, &node, &made);
+	lowers_free(seed.lowers);
+	if (error) {
+		return error;
+	}
+	if (!made && !node_is_dir(node)) {
+		error = adopt_name(node, parent, name, found);
+	}
+	if (error) {
+		node_put(nodes, node);
+		return error;
+	}
+	*ret_entry = (struct entry){
+		.node = node,
+		.st = found->st,
+		.stable = found->in_upper || lookup_is_stable(parent),
+	};
+	return 0;
+}
+
+struct node *lookup_known(struct node *parent, const char *name,
+			  const struct found *found)
+{
+	struct node_seed seed = seed_for(parent, name, found);
+
+	return nodes_find(&parent->view->fs->nodes, &seed);
+}
+
+bool lookup_is_stable(const struct node *parent)
+{
+	return lower_count(parent) == 0;
+}
+
+static int lookup_view(struct fs *fs, const char *name,
+		       struct entry *ret_entry)
+{
+	for (unsigned int i = 0; i < fs->view_count; i++) {
+		struct node *root = fs->views[i]->root;
+
+		if (strcmp(fs->views[i]->name, name) == 0) {
+			ret_entry->node = node_get(root);
+			ret_entry->stable = true;
+			return op_getattr(fs, root, &ret_entry->st);
+		}
+	}
+	return -ENOENT;
+}
+
+int op_lookup(struct fs *fs, struct node *parent, const char *name,
+	      struct entry *ret_entry, bool *ret_stable)
+{
+	struct found found;
+	int error;
+
+	*ret_stable = true;
+	if (fs_is_list_root(fs, parent)) {
+		return lookup_view(fs, name, ret_entry);
+	}
+	*ret_stable = lookup_is_stable(parent);
+	rwlock_take_shared(&parent->view->tree);
+	lock_take(&parent->lock);
+	error = lookup_layers(parent, name, &found);
+	if (!error) {
+		error = lookup_intern(parent, name, &found, ret_entry);
+		found_release(&found);
+	}
+	lock_drop(&parent->lock);
+	rwlock_drop(&parent->view->tree);
+	return error;
+}

@@ -1,0 +1,157 @@
+/*
+ * node.h - what the kernel knows by number.
+ *
+ * A node is one file or directory of a view, for as long as the kernel or a
+ * running request refers to it. Invariants:
+ *
+ *  - ids are a 64-bit counter: never a pointer, never used again;
+ *  - find-or-insert is one critical section, so one file has one node. A
+ *    directory is identified by its parent and name, anything else by the
+ *    (view, device, inode) that holds its data now;
+ *  - two counts. `nlookup` is the kernel's and changes only under the table's
+ *    lock; `refs` is ours. nlookup > 0 holds one ref, a child holds one on its
+ *    parent, a request holds one for as long as it runs;
+ *  - `in_upper` only ever goes from false to true (copy-up).
+ *
+ * Where a node is: in the layers at (parent, name), or, once it has no name
+ * left, behind the descriptor `pinned`. A file with several hard links is at
+ * the name that was seen last.
+ *
+ * Locks: the table's lock (rank TABLE) is a leaf without system calls. The
+ * node's own lock has rank DIR or FILE; what each field needs is said there.
+ */
+#ifndef FS_CORE_NODE_H
+#define FS_CORE_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fdcache.h"
+#include "lock.h"
+
+struct view;
+
+/* The directories that a merged directory consists of below the upper,
+ * topmost first. Immutable once its node exists. */
+struct lowers {
+	unsigned int count;
+	struct lower {
+		unsigned int layer; /* index into view->lowers */
+		char *path;         /* beneath the layer's root; owned */
+	} at[];
+};
+
+void lowers_free(struct lowers *lowers);
+
+struct node {
+	uint64_t id;
+	struct view *view;
+	mode_t type; /* S_IFMT bits */
+
+	/* For a directory guarded by the view's tree lock (exclusive to
+	 * change), else by `lock`. parent is referenced; both NULL for a
+	 * view's root. */
+	struct node *parent;
+	char *name;
+
+	struct lock lock;
+	atomic_bool in_upper;    /* set under `lock` */
+	bool removed;            /* guarded by: lock. No name is left */
+	unsigned int lower_index; /* file in the base: of parent's lowers */
+	struct lowers *lowers;   /* directory: NULL without any */
+	struct fdref *pinned;    /* guarded by: lock. O_PATH, of a removed one */
+	struct fdref *data;      /* guarded by: lock. Set while it is open */
+	unsigned int open_count; /* guarded by: lock */
+	uint64_t ino;            /* guarded by: lock. As reported */
+	uint64_t seen_change;    /* guarded by: lock. Of the cached data: file.c */
+
+	/* private: guarded by the table's lock */
+	uint64_t nlookup;
+	atomic_uint refs;
+	uint64_t key_a;
+	uint64_t key_b;
+	struct node *id_chain;
+	struct node *key_chain;
+	bool keyed;
+};
+
+static inline bool node_is_dir(const struct node *node)
+{
+	return S_ISDIR(node->type);
+}
+
+static inline bool node_in_upper(const struct node *node)
+{
+	/* acquire: what was put into the upper before is seen, too */
+	return atomic_load_explicit(&((struct node *)node)->in_upper,
+				    memory_order_acquire);
+}
+
+struct nodes {
+	/* private */
+	struct lock lock;
+	struct node **by_id;
+	struct node **by_key;
+	size_t mask;
+	size_t count;
+	uint64_t next_id;
+};
+
+/* What a node is made from, or found by. */
+struct node_seed {
+	struct view *view;
+	struct node *parent; /* NULL for a root */
+	const char *name;
+	mode_t type;
+	dev_t dev; /* where the data is now; not used for directories */
+	ino_t ino;
+	bool in_upper;
+	unsigned int lower_index;
+	struct lowers *lowers; /* taken over when a node is made */
+	uint64_t reported_ino;
+};
+
+/* The first id is the one FUSE gives the root (1). 0 or -ENOMEM. */
+int nodes_init(struct nodes *nodes) MUST_CHECK;
+/* All nodes must be gone but those that `nlookup` or parents keep: frees
+ * everything. No other thread may run. */
+void nodes_release(struct nodes *nodes);
+
+/*
+ * Finds the node for the seed or makes it, in one critical section.
+ * *ret_node has a reference for the caller. Takes seed->lowers over (sets it
+ * NULL) when it made one: *ret_made. 0 or -ENOMEM.
+ */
+int nodes_intern(struct nodes *nodes, struct node_seed *seed,
+		 struct node **ret_node, bool *ret_made) MUST_CHECK;
+
+/* Only finds: a reference, or NULL. */
+struct node *nodes_find(struct nodes *nodes, const struct node_seed *seed);
+
+/* By id, for a request: a reference, or NULL for an unknown id. */
+struct node *nodes_get(struct nodes *nodes, uint64_t id);
+
+struct node *node_get(struct node *node);
+/* Takes NULL. */
+void node_put(struct nodes *nodes, struct node *node);
+
+/* One more, or `count` fewer, lookups by the kernel. Forgetting more than
+ * there are is clamped (a broken kernel must not end us). */
+void node_add_lookup(struct nodes *nodes, struct node *node);
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
+
+/* The data moved (copy-up): the node is from now on found by `dev`, `ino`. */
+void node_rekey(struct nodes *nodes, struct node *node, dev_t dev, ino_t ino);
+/* The node is found no more (its last name is gone). */
+void node_unkey(struct nodes *nodes, struct node *node);
+/* The directory or file is at (parent, name) from now on; takes the heap
+ * string `name` over. The caller holds what guards parent and name. */
+void node_move_nofail(struct nodes *nodes, struct node *node,
+		      struct node *parent, char *name);
+
+/* How many nodes there are. */
+size_t nodes_count(struct nodes *nodes);
+
+#endif

@@ -1,0 +1,352 @@
+#include "rename.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copyup.h"
+#include "dirlist.h"
+#include "sys.h"
+#include "unlink.h"
+#include "whiteout.h"
+
+/* One end of a rename. */
+struct end {
+	struct node *dir;
+	const char *name;
+	struct fdref *upper;  /* of dir */
+	struct found found;
+	struct node *node;    /* what is there; NULL: nothing */
+	bool lower_has;       /* leaving the name takes a whiteout */
+	char *new_name;       /* for the other end's node */
+};
+
+struct renaming {
+	struct view *view;
+	struct end from;
+	struct end to;
+	unsigned int flags;
+};
+
+static struct nodes *nodes_of(const struct renaming *renaming)
+{
+	return &renaming->view->fs->nodes;
+}
+
+static bool is_exchange(const struct renaming *renaming)
+{
+	return renaming->flags & RENAME_EXCHANGE;
+}
+
+static void end_release(struct renaming *renaming, struct end *end)
+{
+	found_release(&end->found);
+	fdref_put(end->upper);
+	node_put(nodes_of(renaming), end->node);
+	free(end->new_name);
+}
+
+/* Fills in what is at the end now. Tree lock held exclusively. */
+static int end_load(struct end *end, const char *other_name)
+{
+	struct entry entry;
+	int lower_has;
+	int error = lookup_layers(end->dir, end->name, &end->found);
+
+	if (!error) {
+		error = lookup_intern(end->dir, end->name, &end->found, &entry);
+		end->node = error ? NULL : entry.node;
+	}
+	if (error && error != -ENOENT) {
+		return error;
+	}
+	if (end->dir->removed) {
+		return -ENOENT;
+	}
+	lower_has = lookup_lower_has(end->dir, end->name);
+	if (lower_has < 0) {
+		return lower_has;
+	}
+	end->lower_has = lower_has;
+	end->new_name = strdup(other_name);
+	if (!end->new_name) {
+		return -ENOMEM;
+	}
+	return view_dir_fd(end->dir, VIEW_SLOT_UPPER, &end->upper);
+}
+
+static bool is_dir(const struct end *end)
+{
+	return end->node && node_is_dir(end->node);
+}
+
+static bool is_below(const struct node *node, const struct node *top)
+{
+	while (node && node != top) {
+		node = node->parent;
+	}
+	return node;
+}
+
+/* The directory rules of rename(2). */
+static int check_kinds(const struct renaming *renaming)
+{
+	const struct end *from = &renaming->from;
+	const struct end *to = &renaming->to;
+
+	if (is_dir(from) && is_below(to->dir, from->node)) {
+		return -EINVAL;
+	}
+	if (is_exchange(renaming)) {
+		return is_dir(to) && is_below(from->dir, to->node) ? -EINVAL
+								   : 0;
+	}
+	if (!to->node) {
+		return 0;
+	}
+	if (is_dir(from) && !is_dir(to)) {
+		return -ENOTDIR;
+	}
+	if (!is_dir(from) && is_dir(to)) {
+		return -EISDIR;
+	}
+	if (is_dir(to)) {
+		int empty = dirlist_is_empty(to->node);
+
+		return empty < 0 ? empty : empty ? 0 : -ENOTEMPTY;
+	}
+	return 0;
+}
+
+static int check(const struct renaming *renaming)
+{
+	const struct end *from = &renaming->from;
+	const struct end *to = &renaming->to;
+
+	if (!from->node || (is_exchange(renaming) && !to->node)) {
+		return -ENOENT;
+	}
+	if (to->node && renaming->flags & RENAME_NOREPLACE) {
+		return -EEXIST;
+	}
+	if ((is_dir(from) && from->node->lowers) ||
+	    (is_exchange(renaming) && is_dir(to) && to->node->lowers)) {
+		return -EXDEV;
+	}
+	if (!node_in_upper(from->node) ||
+	    (is_exchange(renaming) && !node_in_upper(to->node))) {
+		return -EAGAIN; /* it was replaced since its copy-up */
+	}
+	return check_kinds(renaming);
+}
+
+/* A directory that comes to a place where the base has, or may get, one of
+ * the same name must not merge with it. */
+static int make_opaque(const struct end *from, const struct end *to)
+{
+	return is_dir(from) && to->dir->lowers
+		       ? whiteout_set_opaque(from->upper->fd, from->name)
+		       : 0;
+}
+
+static int exchange(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error = make_opaque(from, to);
+
+	error = error ? error : make_opaque(to, from);
+	return error ? error
+		     : sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+				     to->name, RENAME_EXCHANGE);
+}
+
+/* What the upper has at the target: a whiteout, a directory that shows
+ * nothing, or nothing. */
+static int has_upper_entry(const struct end *end, struct stat *ret_st)
+{
+	int error = sys_fstatat(end->upper->fd, end->name, ret_st);
+
+	return error == -ENOENT ? 0 : error ? error : 1;
+}
+
+/* After an exchange, cleans up what came back to the source's name. */
+static int clear_source(struct renaming *renaming, const struct stat *came)
+{
+	struct end *from = &renaming->from;
+
+	if (S_ISDIR(came->st_mode)) {
+		return unlink_upper_dir(renaming->view, from->upper->fd,
+					from->name, from->lower_has);
+	}
+	/* A whiteout came; it may be just what is needed. */
+	return from->lower_has
+		       ? 0
+		       : sys_unlinkat(from->upper->fd, from->name, 0);
+}
+
+static int move_with_whiteout(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error = sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+				  to->name, RENAME_WHITEOUT);
+
+	if (error != -EINVAL && error != -EPERM) {
+		return error;
+	}
+	/* A disk that can't do it in one step: first the move, so that a kill
+	 * in between shows the file twice rather than never. */
+	error = sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+			      to->name, 0);
+	return error ? error : whiteout_create(from->upper->fd, from->name);
+}
+
+static int move(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	struct stat there;
+	int error = make_opaque(from, to);
+	int occupied = error ? error : has_upper_entry(to, &there);
+
+	if (occupied < 0) {
+		return occupied;
+	}
+	if (is_dir(from) && occupied) {
+		error = sys_renameat2(from->upper->fd, from->name,
+				      to->upper->fd, to->name, RENAME_EXCHANGE);
+		return error ? error : clear_source(renaming, &there);
+	}
+	if (from->lower_has) {
+		return move_with_whiteout(renaming);
+	}
+	return sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+			     to->name, 0);
+}
+
+static void move_node(struct renaming *renaming, struct end *end,
+		      struct end *other)
+{
+	struct node *node = end->node;
+
+	lock_take(&node->lock);
+	node_move_nofail(nodes_of(renaming), node, other->dir,
+			 TAKE_PTR(end->new_name));
+	lock_drop(&node->lock);
+}
+
+/* Replaces what is at the target. */
+static int replace(struct renaming *renaming)
+{
+	struct end *to = &renaming->to;
+	struct node *replaced = NULL;
+	int error = to->node ? unlink_prepare(to->dir, to->name, &to->found,
+					      &replaced)
+			     : 0;
+
+	if (error) {
+		return error;
+	}
+	error = move(renaming);
+	unlink_finish(replaced, &to->found, !error);
+	if (!error) {
+		move_node(renaming, &renaming->from, to);
+	}
+	return error;
+}
+
+/* Tree lock held exclusively, nothing else. */
+static int rename_locked(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error = end_load(from, to->name);
+
+	error = error ? error : end_load(to, from->name);
+	error = error ? error : check(renaming);
+	if (error) {
+		return error;
+	}
+	if (from->node == to->node) {
+		return 0; /* two links of one file: POSIX has it do nothing */
+	}
+	if (!is_exchange(renaming)) {
+		return replace(renaming);
+	}
+	error = exchange(renaming);
+	if (!error) {
+		move_node(renaming, from, to);
+		move_node(renaming, to, from);
+	}
+	return error;
+}
+
+/* Copies up what is at (dir, name) now, if it is a file; and the directory. */
+static int prepare_end(struct fs *fs, struct node *dir, const char *name,
+		       bool must_be_upper)
+{
+	struct entry entry;
+	bool stable;
+	int error = copyup_ensure(fs, dir, COPYUP_ALL);
+
+	if (error || !must_be_upper) {
+		return error;
+	}
+	error = op_lookup(fs, dir, name, &entry, &stable);
+	if (error) {
+		return error;
+	}
+	if (!node_is_dir(entry.node)) {
+		error = copyup_ensure(fs, entry.node, COPYUP_ALL);
+	} else if (entry.node->lowers) {
+		error = -EXDEV;
+	}
+	node_put(&fs->nodes, entry.node);
+	return error;
+}
+
+static int rename_once(struct fs *fs, struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error = prepare_end(fs, from->dir, from->name, true);
+
+	error = error ? error
+		      : prepare_end(fs, to->dir, to->name,
+				    is_exchange(renaming));
+	if (error) {
+		return error;
+	}
+	rwlock_take_exclusive(&renaming->view->tree);
+	error = rename_locked(renaming);
+	rwlock_drop(&renaming->view->tree);
+	end_release(renaming, from);
+	end_release(renaming, to);
+	return error;
+}
+
+int op_rename(struct fs *fs, struct node *from_dir, const char *from,
+	      struct node *to_dir, const char *to, unsigned int flags)
+{
+	int error;
+
+	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
+	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) {
+		return -EINVAL;
+	}
+	if (!from_dir->view || from_dir->view != to_dir->view) {
+		return -EXDEV;
+	}
+	do {
+		struct renaming renaming = {
+			.view = from_dir->view,
+			.from = {.dir = from_dir, .name = from},
+			.to = {.dir = to_dir, .name = to},
+			.flags = flags,
+		};
+
+		error = rename_once(fs, &renaming);
+	} while (error == -EAGAIN);
+	return error;
+}

@@ -1,0 +1,303 @@
+#include "unlink.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copyup.h"
+#include "dirlist.h"
+#include "place.h"
+#include "sys.h"
+#include "whiteout.h"
+
+/* Opens what will have no name soon, so that it can still be reached. */
+static int pin_locked(struct node *node)
+{
+	AUTO_PLACE place = {0};
+	int error = place_of(node, &place);
+	int fd;
+
+	if (error) {
+		return error;
+	}
+	if (!*place.name) {
+		node->pinned = fdref_get(place.dir);
+		return 0;
+	}
+	fd = place_open(&place, O_PATH);
+	if (fd < 0) {
+		return fd;
+	}
+	node->pinned = fdref_new(fd, false);
+	return node->pinned ? 0 : -ENOMEM;
+}
+
+/* A file with several links may be at another name; then nothing changes for
+ * the node. */
+static bool is_at(const struct node *node, const struct node *parent,
+		  const char *name)
+{
+	return !node->removed && node->parent == parent &&
+	       strcmp(node->name, name) == 0;
+}
+
+int unlink_prepare(struct node *parent, const char *name,
+		   const struct found *found, struct node **ret_node)
+{
+	struct nodes *nodes = &parent->view->fs->nodes;
+	struct node *node = lookup_known(parent, name, found);
+	bool here;
+	int error = 0;
+
+	*ret_node = NULL;
+	if (!node) {
+		return 0;
+	}
+	lock_take(&node->lock);
+	here = is_at(node, parent, name);
+	if (here) {
+		error = pin_locked(node);
+	}
+	lock_drop(&node->lock);
+	if (error || !here) {
+		node_put(nodes, node);
+		return error;
+	}
+	*ret_node = node;
+	return 0;
+}
+
+void unlink_finish(struct node *node, const struct found *found, bool removed)
+{
+	struct nodes *nodes;
+
+	if (!node) {
+		return;
+	}
+	nodes = &node->view->fs->nodes;
+	lock_take(&node->lock);
+	node->removed = removed;
+	if (!removed) {
+		fdref_put(node->pinned);
+		node->pinned = NULL;
+	}
+	lock_drop(&node->lock);
+	/* Without another link the number may be used again by the disk. */
+	if (removed && (node_is_dir(node) || found->st.st_nlink <= 1)) {
+		node_unkey(nodes, node);
+	}
+	if (removed) {
+		view_forget_dir_fds(node);
+	}
+	node_put(nodes, node);
+}
+
+/* Puts a whiteout over an upper file, in one step. */
+static int replace_by_whiteout(struct view *view, int dirfd, const char *name)
+{
+	char temp[VIEW_TEMP_BYTES];
+	int error;
+
+	view_temp_name(view, temp);
+	error = whiteout_create(view->work_fd, temp);
+	if (error) {
+		return error;
+	}
+	error = sys_renameat2(view->work_fd, temp, dirfd, name, 0);
+	if (error && sys_unlinkat(view->work_fd, temp, 0)) {
+		return error; /* the next start empties the work folder */
+	}
+	return error;
+}
+
+static int remove_file(struct node *parent, const char *name,
+		       const struct found *found)
+{
+	AUTO_FDREF *dir = NULL;
+	int whiteout = lookup_lower_has(parent, name);
+	int error = view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
+
+	if (whiteout < 0 || error) {
+		return whiteout < 0 ? whiteout : error;
+	}
+	if (!found->in_upper) {
+		return whiteout_create(dir->fd, name);
+	}
+	return whiteout ? replace_by_whiteout(parent->view, dir->fd, name)
+			: sys_unlinkat(dir->fd, name, 0);
+}
+
+static int unlink_locked(struct node *parent, const char *name)
+{
+	struct node *node = NULL;
+	struct found found;
+	int error = lookup_layers(parent, name, &found);
+
+	if (error) {
+		return error;
+	}
+	if (S_ISDIR(found.st.st_mode)) {
+		found_release(&found);
+		return -EISDIR;
+	}
+	error = unlink_prepare(parent, name, &found, &node);
+	if (!error) {
+		error = remove_file(parent, name, &found);
+		unlink_finish(node, &found, !error);
+	}
+	return error;
+}
+
+int op_unlink(struct fs *fs, struct node *parent, const char *name)
+{
+	int error;
+
+	if (fs_is_list_root(fs, parent)) {
+		return -EPERM;
+	}
+	error = copyup_ensure(fs, parent, COPYUP_ALL);
+	if (error) {
+		return error;
+	}
+	rwlock_take_shared(&parent->view->tree);
+	lock_take(&parent->lock);
+	error = unlink_locked(parent, name);
+	lock_drop(&parent->lock);
+	rwlock_drop(&parent->view->tree);
+	return error;
+}
+
+/* Removes a directory in the work folder that holds whiteouts only. What
+ * fails is left to the next start. */
+static void clear_displaced(int work_fd, const char *temp)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!sys_unlinkat(work_fd, temp, AT_REMOVEDIR) ||
+	    sys_opendirat(work_fd, temp, &dir)) {
+		return;
+	}
+	while (!sys_readdir(dir, &entry) && entry) {
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0 &&
+		    sys_unlinkat(dirfd(dir), entry->d_name, 0)) {
+			break;
+		}
+	}
+	closedir(dir);
+	if (sys_unlinkat(work_fd, temp, AT_REMOVEDIR)) {
+		return;
+	}
+}
+
+/* Swaps the directory with a whiteout in the work folder. */
+static int exchange_for_whiteout(struct view *view, int dirfd, const char *name,
+				 const char *temp)
+{
+	int error = whiteout_create(view->work_fd, temp);
+
+	if (error) {
+		return error;
+	}
+	error = sys_renameat2(view->work_fd, temp, dirfd, name,
+			      RENAME_EXCHANGE);
+	if (error && sys_unlinkat(view->work_fd, temp, 0)) {
+		return error;
+	}
+	return error;
+}
+
+int unlink_upper_dir(struct view *view, int dirfd, const char *name,
+		     bool whiteout)
+{
+	char temp[VIEW_TEMP_BYTES];
+	int error;
+
+	view_temp_name(view, temp);
+	if (whiteout) {
+		error = exchange_for_whiteout(view, dirfd, name, temp);
+	} else {
+		error = sys_unlinkat(dirfd, name, AT_REMOVEDIR);
+		if (error != -ENOTEMPTY) {
+			return error;
+		}
+		error = sys_renameat2(dirfd, name, view->work_fd, temp, 0);
+	}
+	if (!error) {
+		clear_displaced(view->work_fd, temp);
+	}
+	return error;
+}
+
+static int remove_dir(struct node *parent, const char *name,
+		      const struct found *found)
+{
+	AUTO_FDREF *dir = NULL;
+	int whiteout = lookup_lower_has(parent, name);
+	int error = view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
+
+	if (whiteout < 0 || error) {
+		return whiteout < 0 ? whiteout : error;
+	}
+	return found->in_upper ? unlink_upper_dir(parent->view, dir->fd, name,
+						  whiteout)
+			       : whiteout_create(dir->fd, name);
+}
+
+/* The tree lock is held exclusively. */
+static int rmdir_known(struct node *parent, const char *name,
+		       const struct found *found, struct node *dir)
+{
+	struct node *node = NULL;
+	int empty = dirlist_is_empty(dir);
+	int error;
+
+	if (empty <= 0) {
+		return empty ? empty : -ENOTEMPTY;
+	}
+	error = unlink_prepare(parent, name, found, &node);
+	if (!error) {
+		error = remove_dir(parent, name, found);
+		unlink_finish(node, found, !error);
+	}
+	return error;
+}
+
+static int rmdir_locked(struct node *parent, const char *name)
+{
+	struct entry entry;
+	struct found found;
+	int error = lookup_layers(parent, name, &found);
+
+	if (error) {
+		return error;
+	}
+	if (!S_ISDIR(found.st.st_mode)) {
+		return -ENOTDIR;
+	}
+	error = lookup_intern(parent, name, &found, &entry);
+	if (!error) {
+		error = rmdir_known(parent, name, &found, entry.node);
+		node_put(&parent->view->fs->nodes, entry.node);
+	}
+	found_release(&found);
+	return error;
+}
+
+int op_rmdir(struct fs *fs, struct node *parent, const char *name)
+{
+	int error;
+
+	if (fs_is_list_root(fs, parent)) {
+		return -EPERM;
+	}
+	error = copyup_ensure(fs, parent, COPYUP_ALL);
+	if (error) {
+		return error;
+	}
+	rwlock_take_exclusive(&parent->view->tree);
+	error = rmdir_locked(parent, name);
+	rwlock_drop(&parent->view->tree);
+	return error;
+}

@@ -1,0 +1,144 @@
+/*
+ * view.h - one directory tree that the daemon serves, and the set of them.
+ *
+ * A view is a merge of one upper (writable) and any number of lowers (never
+ * written), topmost first. A `struct fs` is what one FUSE connection shows:
+ * either one view, whose root is the mount's root, or several, each a
+ * directory of a root that is only a list.
+ *
+ * Lock order in core, taken only upward (lock.h asserts it):
+ *   COPYUP  one of fs->copyup, by node: held for a whole copy-up
+ *   TREE    view->tree: shared by everything that walks or changes names,
+ *           exclusive for rename and link; never held while data is copied
+ *   DIR     a directory node: its entries; parent before child
+ *   FILE    a file node: where it is, its open descriptor
+ *   TABLE, FDCACHE: leaves
+ *
+ * Threads: views are immutable once the session runs.
+ */
+#ifndef FS_CORE_VIEW_H
+#define FS_CORE_VIEW_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include "fdcache.h"
+#include "layer.h"
+#include "node.h"
+
+/* Distinct disks that inode numbers can be told apart for. */
+#define FS_DEVICES_MAX 255
+
+#define FS_COPYUP_LOCKS 64
+
+struct fs;
+
+struct view {
+	struct fs *fs;
+	unsigned int index;
+	char *name;
+	struct layer upper;
+	int work_fd;
+	struct layer *lowers;
+	unsigned int lower_count;
+	/* Files in the upper can have come from a base (scratch views only
+	 * have directories there). */
+	bool has_origins;
+	struct rwlock tree;
+	struct node *root; /* referenced */
+	/* private */
+	atomic_ulong temp_count;
+};
+
+struct fs {
+	struct nodes nodes;
+	struct fdcache dir_fds;
+	struct view **views; /* owned */
+	unsigned int view_count;
+	struct node *root;    /* id 1; referenced */
+	bool switch_ids;      /* root: create as the caller */
+	uid_t uid;
+	gid_t gid;
+	struct lock copyup[FS_COPYUP_LOCKS];
+	/* private */
+	struct lock devices_lock;
+	dev_t devices[FS_DEVICES_MAX]; /* guarded by: devices_lock */
+	unsigned int device_count;     /* guarded by: devices_lock */
+};
+
+/* Who asks, as the kernel says. */
+struct caller {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+};
+
+struct view_config {
+	const char *name;
+	int dirfd;          /* what the paths are relative to; borrowed */
+	const char *upper;
+	const char *work;   /* on the same disk as upper */
+	const char *const *lowers;
+	unsigned int lower_count;
+	bool has_origins;
+};
+
+/*
+ * Calling sequence: fs_init, fs_add_view for each, fs_start, serve,
+ * fs_release. `list_root`: the root lists the views, even if there is one.
+ * `max_dir_fds` bounds the descriptors kept for directories.
+ */
+int fs_init(struct fs *fs, unsigned int max_dir_fds,
+	    bool list_root) MUST_CHECK;
+/* -ENOENT, -ENOTDIR, -EACCES of a folder; -EINVAL: upper and work are on
+ * different disks. Empties work. */
+int fs_add_view(struct fs *fs, const struct view_config *config) MUST_CHECK;
+int fs_start(struct fs *fs) MUST_CHECK;
+void fs_release(struct fs *fs);
+
+/* Whether `node` is the root that only lists the views. */
+bool fs_is_list_root(const struct fs *fs, const struct node *node);
+
+/*
+ * The inode number to report: as on the disk where that is the first base's,
+ * else with a mark of the disk in bits 48 and up, so that numbers of several
+ * disks don't clash in one st_dev.
+ */
+uint64_t fs_map_ino(struct fs *fs, dev_t dev, ino_t ino);
+
+/* A name for work_fd, not used before by this process. */
+#define VIEW_TEMP_BYTES 24
+void view_temp_name(struct view *view, char ret_name[VIEW_TEMP_BYTES]);
+
+/*
+ * A descriptor (O_PATH) for the directory `dir` in the upper (slot 0) or its
+ * lower slot - 1. The caller puts it, and holds the tree lock. -ENOENT where
+ * the directory is not (or no longer) there.
+ */
+#define VIEW_SLOT_UPPER 0U
+#define VIEW_SLOT_LOWER(i) ((i) + 1U)
+int view_dir_fd(struct node *dir, unsigned int slot,
+		struct fdref **ret_ref) MUST_CHECK;
+/* The directory is elsewhere, or gone. */
+void view_forget_dir_fds(struct node *dir);
+
+/* The path of a node beneath the view's root. The caller holds the tree lock
+ * and, for a file, the node's. */
+void view_node_path(const struct node *node, struct buf *path);
+
+/*
+ * Acts as the caller for what is created in between, so that the disk decides
+ * about ownership as it would for the caller itself. Nothing to do where the
+ * daemon is the only user.
+ */
+struct caller_scope {
+	bool switched;
+	uid_t uid;
+	gid_t gid;
+};
+struct caller_scope caller_enter(const struct fs *fs,
+				 const struct caller *caller);
+void caller_leave(const struct caller_scope *scope);
+
+#endif

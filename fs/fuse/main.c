@@ -1,0 +1,160 @@
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+
+#include "err.h"
+#include "execution.h"
+#include "legato-config.h"
+#include "mount.h"
+#include "serve.h"
+#include "sys.h"
+
+#define EXIT_USAGE 2
+
+static const char usage_text[] =
+	"usage: legato-fs serve --execution DIR --control-fd N [--debug]\n"
+	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
+	"                       [--view NAME]... [--foreground] [--debug] MNT\n"
+	"   or: legato-fs --version | --help\n";
+
+static int usage(void)
+{
+	fputs(usage_text, stderr);
+	return EXIT_USAGE;
+}
+
+/* Tells the launcher that the mount is there and gives it the connection. */
+static int send_ready(void *data, int fuse_fd)
+{
+	int control_fd = *(const int *)data;
+	char text[] = "ready";
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {.iov_base = text, .iov_len = strlen(text)};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fuse_fd, sizeof(int));
+	return sendmsg(control_fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int open_folder(struct execution *execution, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	execution->dir_fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY,
+				       0);
+	if (execution->dir_fd < 0) {
+		return execution->dir_fd;
+	}
+	execution->path = realpath(path, NULL);
+	execution->id = strdup(slash ? slash + 1 : path);
+	return execution->path && execution->id ? 0 : -ENOMEM;
+}
+
+static int serve_folder(const char *path, int control_fd, bool debug)
+{
+	struct execution execution = EXECUTION_INIT;
+	struct serve_options options = {
+		.execution = &execution,
+		.control_fd = control_fd,
+		.debug = debug,
+		.ready = control_fd >= 0 ? send_ready : NULL,
+		.ready_data = &control_fd,
+	};
+	int error = open_folder(&execution, path);
+
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot open '%s': %s\n", path,
+			err_text(error));
+	} else {
+		error = serve(&options);
+	}
+	execution_release(&execution);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* A descriptor's number, or -1. */
+static int parse_fd(const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	if (end == text || *end || fd < 0 || fd > INT_MAX ||
+	    fcntl((int)fd, F_GETFD) < 0) {
+		return -1;
+	}
+	return (int)fd;
+}
+
+static int serve_command(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"execution", required_argument, NULL, 'e'},
+		{"control-fd", required_argument, NULL, 'c'},
+		{"debug", no_argument, NULL, 'd'},
+		{0},
+	};
+	const char *execution = NULL;
+	int control_fd = -1;
+	bool debug = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'e':
+			execution = optarg;
+			break;
+		case 'c':
+			control_fd = parse_fd(optarg);
+			if (control_fd < 0) {
+				fprintf(stderr,
+					"legato-fs: bad descriptor '%s'\n",
+					optarg);
+				return EXIT_USAGE;
+			}
+			break;
+		case 'd':
+			debug = true;
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (!execution || optind != argc) {
+		return usage();
+	}
+	return serve_folder(execution, control_fd, debug);
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : "";
+
+	if (strcmp(command, "serve") == 0) {
+		return serve_command(argc - 1, argv + 1);
+	}
+	if (strcmp(command, "mount") == 0) {
+		return mount_command(argc - 1, argv + 1);
+	}
+	if (strcmp(command, "--version") == 0) {
+		puts("legato-fs " LEGATO_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(command, "--help") == 0) {
+		fputs(usage_text, stdout);
+		return EXIT_SUCCESS;
+	}
+	return usage();
+}

@@ -1,0 +1,296 @@
+#include "mount.h"
+
+#include <getopt.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "buf.h"
+#include "err.h"
+#include "execution.h"
+#include "manifest.h"
+#include "path.h"
+#include "serve.h"
+#include "sys.h"
+
+#define EXIT_USAGE 2
+#define NS_PER_S   INT64_C(1000000000)
+
+struct mounting {
+	const char *scratch_dir; /* NULL: the default */
+	const char *mount_point;
+	bool foreground;
+	bool debug;
+	struct manifest manifest; /* views with their bases, as asked for */
+	struct execution execution;
+	int ready_fd; /* to the waiting parent; -1 in the foreground */
+};
+
+static int complain(const char *what, const char *subject, int error)
+{
+	fprintf(stderr, "legato-fs: %s '%s': %s\n", what, subject,
+		err_text(error));
+	return error;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* "NAME=BASE" */
+static int add_overlay(struct manifest *manifest, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	AUTO_FREE char *name = equals ? strndup(text, (size_t)(equals - text))
+				      : NULL;
+	AUTO_FREE char *base = equals ? realpath(equals + 1, NULL) : NULL;
+
+	if (!name || !path_component_valid(name) ||
+	    manifest_view(manifest, name)) {
+		return complain("bad view", text, -EINVAL);
+	}
+	if (!base) {
+		return complain("cannot open", equals + 1, -errno);
+	}
+	return manifest_add_view(manifest, name, MANIFEST_OVERLAY, base, NULL);
+}
+
+/* The base's path is known once the execution's folder is. */
+static int add_scratch(struct manifest *manifest, const char *name)
+{
+	if (!path_component_valid(name) || manifest_view(manifest, name)) {
+		return complain("bad view", name, -EINVAL);
+	}
+	return manifest_add_view(manifest, name, MANIFEST_SCRATCH, "/", NULL);
+}
+
+static int parse(struct mounting *mounting, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"scratch", required_argument, NULL, 's'},
+		{"overlay", required_argument, NULL, 'o'},
+		{"view", required_argument, NULL, 'v'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"debug", no_argument, NULL, 'd'},
+		{0},
+	};
+	int option;
+	int error = 0;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			mounting->scratch_dir = optarg;
+			break;
+		case 'o':
+			error = add_overlay(&mounting->manifest, optarg);
+			break;
+		case 'v':
+			error = add_scratch(&mounting->manifest, optarg);
+			break;
+		case 'f':
+			mounting->foreground = true;
+			break;
+		case 'd':
+			mounting->debug = true;
+			break;
+		default:
+			return -EINVAL;
+		}
+		if (error) {
+			return error;
+		}
+	}
+	if (optind + 1 != argc || !mounting->manifest.n_views) {
+		fputs("usage: legato-fs mount [--scratch DIR] "
+		      "[--overlay NAME=BASE]... [--view NAME]...\n"
+		      "                       [--foreground] [--debug] MNT\n",
+		      stderr);
+		return -EINVAL;
+	}
+	mounting->mount_point = argv[optind];
+	return 0;
+}
+
+static int make_views(struct mounting *mounting)
+{
+	struct manifest *manifest = &mounting->manifest;
+
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		struct manifest_view *view = &manifest->views[i];
+		bool scratch = view->kind == MANIFEST_SCRATCH;
+		int error = execution_make_view(&mounting->execution,
+						view->name, scratch);
+
+		if (error) {
+			return error;
+		}
+		if (!scratch) {
+			continue;
+		}
+		free(view->base);
+		if (asprintf(&view->base, "%s/%s/%s/base",
+			     mounting->execution.path, EXECUTION_VIEWS_DIR,
+			     view->name) < 0) {
+			view->base = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int make_execution(struct mounting *mounting)
+{
+	AUTO_FREE char *fallback = NULL;
+	const char *scratch_dir = mounting->scratch_dir;
+	struct manifest *manifest = &mounting->manifest;
+	int error = 0;
+
+	if (!scratch_dir) {
+		error = execution_default_scratch(&fallback);
+		scratch_dir = fallback;
+	}
+	error = error ? error
+		      : execution_create(&mounting->execution, scratch_dir);
+	if (error) {
+		return complain("cannot make an execution in",
+				scratch_dir ? scratch_dir : "$HOME", error);
+	}
+	manifest->id = strdup(mounting->execution.id);
+	manifest->created_ns = now_ns();
+	error = manifest->id ? make_views(mounting) : -ENOMEM;
+	error = error ? error
+		      : manifest_write(manifest, mounting->execution.dir_fd);
+	return error ? complain("cannot set up", mounting->execution.path,
+				error)
+		     : 0;
+}
+
+/* A mount point inside the scratch folder, or above it, can't work. */
+static int check_mount_point(const struct mounting *mounting)
+{
+	AUTO_FREE char *path = realpath(mounting->mount_point, NULL);
+	const char *own = mounting->execution.path;
+
+	if (!path) {
+		return complain("cannot open", mounting->mount_point, -errno);
+	}
+	if (path_is_within(path, own) || path_is_within(own, path)) {
+		fprintf(stderr,
+			"legato-fs: mount point '%s' and scratch folder '%s' "
+			"overlap\n",
+			path, own);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int on_ready(void *data, int fuse_fd)
+{
+	struct mounting *mounting = data;
+
+	(void)fuse_fd;
+	printf("%s\n", mounting->execution.id);
+	fflush(stdout);
+	if (mounting->ready_fd < 0) {
+		return 0;
+	}
+	if (sys_write(mounting->ready_fd, "r", 1) != 1) {
+		return -EPIPE;
+	}
+	sys_close(mounting->ready_fd);
+	mounting->ready_fd = -1;
+	/* From here on nobody waits for us. */
+	if (!freopen("/dev/null", "r", stdin) ||
+	    !freopen("/dev/null", "w", stdout) ||
+	    !freopen("/dev/null", "w", stderr)) {
+		return -errno;
+	}
+	return 0;
+}
+
+static int serve_here(struct mounting *mounting)
+{
+	struct serve_options options = {
+		.execution = &mounting->execution,
+		.mount_point = mounting->mount_point,
+		.single = mounting->manifest.n_views == 1,
+		.control_fd = -1,
+		.debug = mounting->debug,
+		.ready = on_ready,
+		.ready_data = mounting,
+	};
+	int error = serve(&options);
+
+	if (!error) {
+		mounting->manifest.ended_ns = now_ns();
+		error = manifest_write(&mounting->manifest,
+				       mounting->execution.dir_fd);
+	}
+	return error;
+}
+
+/* Serves in a child; 0 once it says that it is ready. */
+static int serve_in_background(struct mounting *mounting)
+{
+	int ends[2];
+	char byte;
+	ssize_t n;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		return -errno;
+	}
+	child = fork();
+	if (child < 0) {
+		return -errno;
+	}
+	if (child == 0) {
+		sys_close(ends[0]);
+		setsid();
+		mounting->ready_fd = ends[1];
+		_exit(serve_here(mounting) ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
+	sys_close(ends[1]);
+	n = sys_read(ends[0], &byte, 1);
+	sys_close(ends[0]);
+	return n == 1 ? 0 : -EIO;
+}
+
+int mount_command(int argc, char **argv)
+{
+	struct mounting mounting = {
+		.execution = EXECUTION_INIT,
+		.ready_fd = -1,
+	};
+	bool made;
+	int error;
+
+	manifest_init(&mounting.manifest);
+	error = parse(&mounting, argc, argv);
+	if (error) {
+		manifest_release(&mounting.manifest);
+		return EXIT_USAGE;
+	}
+	error = make_execution(&mounting);
+	made = mounting.execution.path;
+	error = error ? error : check_mount_point(&mounting);
+	if (!error) {
+		error = mounting.foreground ? serve_here(&mounting)
+					    : serve_in_background(&mounting);
+	}
+	if (error && made && execution_remove(&mounting.execution)) {
+		fprintf(stderr, "legato-fs: cannot remove '%s'\n",
+			mounting.execution.path);
+	}
+	execution_release(&mounting.execution);
+	manifest_release(&mounting.manifest);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}

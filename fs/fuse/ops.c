@@ -1,0 +1,77 @@
+#include "ops.h"
+
+#include "attr.h"
+#include "err.h"
+#include "log.h"
+
+#define STABLE_TIMEOUT_S   86400.0
+#define UNSTABLE_TIMEOUT_S 1.0
+
+double ops_timeout(bool stable)
+{
+	return stable ? STABLE_TIMEOUT_S : UNSTABLE_TIMEOUT_S;
+}
+
+struct server *ops_server(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+struct caller ops_caller(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	return (struct caller){
+		.uid = ctx->uid, .gid = ctx->gid, .pid = ctx->pid};
+}
+
+struct node *ops_node(fuse_req_t req, fuse_ino_t ino)
+{
+	struct node *node = nodes_get(&ops_server(req)->fs.nodes, ino);
+
+	if (!node) {
+		log_warn("request for unknown node %llu",
+			 (unsigned long long)ino);
+		fuse_reply_err(req, ESTALE);
+	}
+	return node;
+}
+
+void ops_put(fuse_req_t req, struct node *node)
+{
+	node_put(&ops_server(req)->fs.nodes, node);
+}
+
+void ops_reply(fuse_req_t req, int error)
+{
+	fuse_reply_err(req, -error);
+}
+
+void ops_fill_entry(const struct entry *entry, struct fuse_entry_param *param)
+{
+	*param = (struct fuse_entry_param){
+		.ino = entry->node->id,
+		/* Ids are never used twice, so one generation does. */
+		.generation = 1,
+		.attr = entry->st,
+		.attr_timeout = ops_timeout(attr_is_stable(entry->node)),
+		.entry_timeout = ops_timeout(entry->stable),
+	};
+}
+
+void ops_reply_entry(fuse_req_t req, int error, struct entry *entry)
+{
+	struct nodes *nodes = &ops_server(req)->fs.nodes;
+	struct fuse_entry_param param;
+
+	if (error) {
+		ops_reply(req, error);
+		return;
+	}
+	ops_fill_entry(entry, &param);
+	node_add_lookup(nodes, entry->node);
+	if (fuse_reply_entry(req, &param)) {
+		node_forget(nodes, entry->node, 1);
+	}
+	node_put(nodes, entry->node);
+}

@@ -1,0 +1,330 @@
+#include "serve.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "caps.h"
+#include "err.h"
+#include "log.h"
+#include "manifest.h"
+#include "ops.h"
+#include "path.h"
+#include "sys.h"
+
+/* Of the descriptors that the process may have, this part may be cached
+ * directories; the rest is for open files. */
+#define DIR_FDS_SHARE 4
+#define DIR_FDS_MAX   4096
+
+/* libfuse's workers. Two do for two cores; those that block in the disk are
+ * what more are for. */
+#define MAX_THREADS 16
+
+static void on_init(void *data, struct fuse_conn_info *conn)
+{
+	(void)data;
+	caps_negotiate(conn);
+}
+
+static struct fuse_lowlevel_ops make_ops(void)
+{
+	struct fuse_lowlevel_ops ops = {.init = on_init};
+
+	ops_add_names(&ops);
+	ops_add_dir(&ops);
+	ops_add_file(&ops);
+	ops_add_attr(&ops);
+	return ops;
+}
+
+/* Raises the limit of open files as far as it goes; returns it. */
+static unsigned int raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit)) {
+		return 256;
+	}
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit)) {
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return limit.rlim_cur > UINT_MAX ? UINT_MAX
+					 : (unsigned int)limit.rlim_cur;
+}
+
+static unsigned int max_dir_fds(void)
+{
+	unsigned int share = raise_file_limit() / DIR_FDS_SHARE;
+
+	return share > DIR_FDS_MAX ? DIR_FDS_MAX : share;
+}
+
+/* A base that holds the execution's folder would show the view in itself. */
+static int check_base(const struct serve_options *options,
+		      const struct manifest_view *view)
+{
+	char base[PATH_MAX];
+	char own[PATH_MAX];
+	AUTO_FD fd = sys_openat(AT_FDCWD, view->base, O_PATH | O_DIRECTORY, 0);
+	int error = fd < 0 ? fd : sys_fd_path(fd, base, sizeof(base));
+
+	error = error ? error
+		      : sys_fd_path(options->execution->dir_fd, own,
+				    sizeof(own));
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot open '%s': %s\n", view->base,
+			err_text(error));
+		return error;
+	}
+	if (path_is_within(own, base)) {
+		fprintf(stderr,
+			"legato-fs: scratch folder '%s' lies inside '%s'\n",
+			own, base);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_view(const struct serve_options *options, struct fs *fs,
+		    const struct manifest_view *view)
+{
+	AUTO_BUF upper = BUF_INIT;
+	AUTO_BUF work = BUF_INIT;
+	const char *lowers[] = {view->base};
+	struct view_config config = {
+		.name = view->name,
+		.dirfd = options->execution->dir_fd,
+		.lowers = lowers,
+		.lower_count = 1,
+		.has_origins = view->kind == MANIFEST_OVERLAY,
+	};
+	int error = check_base(options, view);
+
+	buf_addf(&upper, "%s/%s/upper", EXECUTION_VIEWS_DIR, view->name);
+	buf_addf(&work, "%s/%s/work", EXECUTION_VIEWS_DIR, view->name);
+	error = error ? error : buf_error(&upper);
+	error = error ? error : buf_error(&work);
+	if (error) {
+		return error;
+	}
+	config.upper = upper.data;
+	config.work = work.data;
+	error = fs_add_view(fs, &config);
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot set up view '%s': %s\n",
+			view->name, err_text(error));
+	}
+	return error;
+}
+
+static int add_views(const struct serve_options *options, struct fs *fs)
+{
+	struct manifest manifest;
+	int error = manifest_read(&manifest, options->execution->dir_fd);
+
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot read '%s/%s': %s\n",
+			options->execution->path, MANIFEST_FILE,
+			err_text(error));
+		return error;
+	}
+	for (size_t i = 0; i < manifest.n_views && !error; i++) {
+		error = add_view(options, fs, &manifest.views[i]);
+	}
+	manifest_release(&manifest);
+	return error;
+}
+
+static int server_init(struct server *server,
+		       const struct serve_options *options)
+{
+	int error = fs_init(&server->fs, max_dir_fds(), !options->single);
+
+	if (error) {
+		return error;
+	}
+	handles_init(&server->dirs);
+	error = add_views(options, &server->fs);
+	error = error ? error : fs_start(&server->fs);
+	if (error) {
+		handles_release(&server->dirs);
+		fs_release(&server->fs);
+	}
+	return error;
+}
+
+static void server_release(struct server *server)
+{
+	handles_release(&server->dirs);
+	fs_release(&server->fs);
+}
+
+static struct fuse_session *new_session(struct server *server,
+					const struct serve_options *options)
+{
+	const struct fuse_lowlevel_ops ops = make_ops();
+	const char *base = "default_permissions,nosuid,nodev,"
+			   "fsname=legato-fs,subtype=legato-fs";
+	AUTO_BUF text = BUF_INIT;
+	char *argv[] = {"legato-fs", "-o", NULL, NULL};
+	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
+	struct fuse_session *session;
+
+	buf_addf(&text, "%s%s", base, geteuid() == 0 ? ",allow_other" : "");
+	if (buf_error(&text)) {
+		return NULL;
+	}
+	argv[2] = text.data;
+	(void)options;
+	session = fuse_session_new(&args, &ops, sizeof(ops), server);
+	fuse_opt_free_args(&args);
+	return session;
+}
+
+/* Waits for the launcher to close its end, then ends the loop as a signal
+ * would: in libfuse 3.17 nothing else wakes it. */
+static void *watch_control(void *data)
+{
+	struct pollfd poll_fd = {.fd = *(const int *)data, .events = POLLIN};
+	char byte;
+
+	for (;;) {
+		if (poll(&poll_fd, 1, -1) < 0) {
+			continue;
+		}
+		if (sys_read(poll_fd.fd, &byte, sizeof(byte)) <= 0) {
+			break;
+		}
+	}
+	kill(getpid(), SIGTERM);
+	return NULL;
+}
+
+/* Signals are for the main thread only. */
+static int start_watch(const int *control_fd, pthread_t *ret_thread)
+{
+	sigset_t all;
+	sigset_t saved;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	error = pthread_create(ret_thread, NULL, watch_control,
+			       (void *)control_fd);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return -error;
+}
+
+static int run_loop(struct fuse_session *session,
+		    const struct serve_options *options)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	pthread_t watch;
+	int error = 0;
+
+	if (!config) {
+		return -ENOMEM;
+	}
+	fuse_loop_cfg_set_max_threads(config, MAX_THREADS);
+	fuse_loop_cfg_set_idle_threads(config, MAX_THREADS);
+	if (options->control_fd >= 0) {
+		error = start_watch(&options->control_fd, &watch);
+	}
+	if (!error) {
+		/* Above 0 it is the signal that ended it. */
+		error = fuse_session_loop_mt(session, config);
+		error = error > 0 ? 0 : error;
+	}
+	fuse_loop_cfg_destroy(config);
+	return error;
+}
+
+static int serve_mounted(struct fuse_session *session,
+			 const struct serve_options *options)
+{
+	int error = 0;
+
+	if (options->ready) {
+		error = options->ready(options->ready_data,
+				       fuse_session_fd(session));
+	}
+	return error ? error : run_loop(session, options);
+}
+
+static int serve_session(struct fuse_session *session,
+			 const struct serve_options *options)
+{
+	AUTO_BUF path = BUF_INIT;
+	int error;
+
+	if (options->mount_point) {
+		buf_adds(&path, options->mount_point);
+	} else {
+		buf_addf(&path, "%s/%s", options->execution->path,
+			 EXECUTION_MOUNT_DIR);
+	}
+	error = buf_error(&path);
+	if (error) {
+		return error;
+	}
+	if (fuse_set_signal_handlers(session)) {
+		return -EINVAL;
+	}
+	/* libfuse prints the reason. */
+	error = fuse_session_mount(session, path.data) ? -EIO : 0;
+	if (!error) {
+		error = serve_mounted(session, options);
+		fuse_session_unmount(session);
+	}
+	fuse_remove_signal_handlers(session);
+	return error;
+}
+
+static int open_log(const struct serve_options *options)
+{
+	/* Stays open until the process ends. */
+	int fd = sys_openat(options->execution->dir_fd, EXECUTION_LOG_FILE,
+			    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+
+	if (fd < 0) {
+		fprintf(stderr, "legato-fs: cannot open '%s/%s': %s\n",
+			options->execution->path, EXECUTION_LOG_FILE,
+			err_text(fd));
+		return fd;
+	}
+	log_setup(fd, options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	return 0;
+}
+
+int serve(const struct serve_options *options)
+{
+	struct server server;
+	struct fuse_session *session;
+	int error = open_log(options);
+
+	if (error) {
+		return error;
+	}
+	/* The kernel has applied the caller's; ours must not come on top. */
+	umask(0);
+	error = server_init(&server, options);
+	if (error) {
+		return error;
+	}
+	session = new_session(&server, options);
+	error = session ? serve_session(session, options) : -ENOMEM;
+	if (session) {
+		fuse_session_destroy(session);
+	}
+	log_info("stopped: %s, %zu nodes", error ? err_name(error) : "ok",
+		 nodes_count(&server.fs.nodes));
+	server_release(&server);
+	return error;
+}

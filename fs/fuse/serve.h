@@ -1,0 +1,30 @@
+/*
+ * serve.h - serving the views of one execution until told to stop.
+ */
+#ifndef FS_FUSE_SERVE_H
+#define FS_FUSE_SERVE_H
+
+#include <stdbool.h>
+
+#include "execution.h"
+
+struct serve_options {
+	const struct execution *execution; /* borrowed */
+	const char *mount_point;           /* NULL: the execution's own */
+	bool single;    /* the one view is the mount's root */
+	int control_fd; /* see fs/README.md; -1 for none */
+	bool debug;
+	/* Called once the mount is there, with its /dev/fuse descriptor. 0 or
+	 * -errno, which ends it. */
+	int (*ready)(void *data, int fuse_fd);
+	void *ready_data;
+};
+
+/*
+ * Mounts, serves, unmounts. The calling thread must be the process's only
+ * one. 0 after a clean end; -errno when it could not start, with the reason
+ * on stderr.
+ */
+int serve(const struct serve_options *options) MUST_CHECK;
+
+#endif
