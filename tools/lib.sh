@@ -214,7 +214,7 @@ configure_dir() { # DIR STAMP [MESON-OPTION…]
   fi
   rm -rf "$dir"
   if ! meson setup "$@" "$dir" "$LEGATO_ROOT" >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
+    tail -n 6 "$log" >&2
     return 1
   fi
   printf '%s\n' "$LEGATO_ROOT $stamp" >"$dir/.legato-options"
