@@ -136,7 +136,8 @@ static size_t utf8_length(const unsigned char *s)
 		code = code << 6 | (s[i] & 0x3fU);
 	}
 	if (code < least[len] || code > 0x10ffff ||
-	    (code >= 0xd800 && code <= 0xdfff) || (code >= 0x80 && code < 0xa0)) {
+	    (code >= 0xd800 && code <= 0xdfff) ||
+	    (code >= 0x80 && code < 0xa0)) {
 		return 0;
 	}
 	return len;

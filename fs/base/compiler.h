@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MUST_CHECK       __attribute__((warn_unused_result))
+#define MUST_CHECK        __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
-#define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
 
 #define container_of(ptr, type, member)                                        \
 	((type *)((char *)(ptr)-offsetof(type, member)))

@@ -105,10 +105,10 @@ static off_t copy_extent(int to, int from, off_t off, off_t end)
 
 	while (from_off < end) {
 		off_t left = end - from_off;
-		ssize_t n = sys_copy_file_range(
-			from, &from_off, to, &to_off,
-			left > COPY_RANGE_BYTES ? COPY_RANGE_BYTES
-						: (size_t)left);
+		ssize_t n = sys_copy_file_range(from, &from_off, to, &to_off,
+						left > COPY_RANGE_BYTES
+							? COPY_RANGE_BYTES
+							: (size_t)left);
 
 		/* 0 is also what some file systems say instead of refusing. */
 		if (n == 0 || n == -EXDEV || n == -EINVAL || n == -ENOSYS ||

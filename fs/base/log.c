@@ -49,8 +49,8 @@ void log_line(enum log_level level, const char *format, ...)
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	len = (int)strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
-	len += snprintf(line + len, sizeof(line) - (size_t)len, ".%03ldZ %s: ",
-			now.tv_nsec / 1000000, names[level]);
+	len += snprintf(line + len, sizeof(line) - (size_t)len,
+			".%03ldZ %s: ", now.tv_nsec / 1000000, names[level]);
 	va_start(args, format);
 	len += vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
 	va_end(args);

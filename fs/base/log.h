@@ -27,8 +27,7 @@ void log_setup(int fd, enum log_level level);
 
 enum log_level log_level(void);
 
-void log_line(enum log_level level, const char *format, ...)
-	PRINTF_LIKE(2, 3);
+void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)

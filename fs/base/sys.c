@@ -34,8 +34,8 @@ static void fault_read(void)
 	const char *spec = getenv("LEGATO_FAULT");
 
 	fault.count = 1;
-	if (!spec || sscanf(spec, "%31[^:]:%lu:%d:%lu", fault.call,
-			    &fault.from, &fault.error, &fault.count) < 3) {
+	if (!spec || sscanf(spec, "%31[^:]:%lu:%d:%lu", fault.call, &fault.from,
+			    &fault.error, &fault.count) < 3) {
 		fault.call[0] = '\0';
 	}
 }
@@ -240,8 +240,8 @@ int sys_fstatvfs(int fd, struct statvfs *ret_st)
 int sys_faccessat(int dirfd, const char *name, int mode)
 {
 	FAULT(faccessat);
-	return RETRY(faccessat(dirfd, name, mode,
-			       AT_EACCESS | AT_SYMLINK_NOFOLLOW));
+	return RETRY(
+		faccessat(dirfd, name, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW));
 }
 
 ssize_t sys_readlinkat(int dirfd, const char *name, char *target, size_t size)

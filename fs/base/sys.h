@@ -34,8 +34,7 @@ int sys_close(int fd);
 int sys_fd_path(int fd, char *ret_path, size_t size) MUST_CHECK;
 
 ssize_t sys_pread(int fd, void *data, size_t size, off_t off) MUST_CHECK;
-ssize_t sys_pwrite(int fd, const void *data, size_t size,
-		   off_t off) MUST_CHECK;
+ssize_t sys_pwrite(int fd, const void *data, size_t size, off_t off) MUST_CHECK;
 ssize_t sys_read(int fd, void *data, size_t size) MUST_CHECK;
 ssize_t sys_write(int fd, const void *data, size_t size) MUST_CHECK;
 ssize_t sys_copy_file_range(int from, off_t *from_off, int to, off_t *to_off,
@@ -86,8 +85,7 @@ ssize_t sys_getxattrat(int dirfd, const char *name, const char *attr,
 		       void *value, size_t size) MUST_CHECK;
 int sys_setxattrat(int dirfd, const char *name, const char *attr,
 		   const void *value, size_t size, int flags) MUST_CHECK;
-int sys_removexattrat(int dirfd, const char *name,
-		      const char *attr) MUST_CHECK;
+int sys_removexattrat(int dirfd, const char *name, const char *attr) MUST_CHECK;
 ssize_t sys_listxattrat(int dirfd, const char *name, char *list,
 			size_t size) MUST_CHECK;
 

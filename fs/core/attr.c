@@ -53,8 +53,8 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 	}
 	st.st_ino = node->ino;
 	if (node_is_dir(node)) {
-		bool merged = node->lowers && (node_in_upper(node) ||
-					       node->lowers->count > 1);
+		bool merged = node->lowers &&
+			      (node_in_upper(node) || node->lowers->count > 1);
 
 		st.st_nlink = node->removed ? 0 : merged ? 1 : st.st_nlink;
 	} else if (node->removed && !node_in_upper(node)) {

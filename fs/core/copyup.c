@@ -36,7 +36,8 @@ static int copy_one_xattr(const struct copy *copy, const char *attr)
 	if (n < 0) {
 		return n == -ENODATA ? 0 : (int)n;
 	}
-	error = sys_setxattrat(copy->to_fd, copy->temp, attr, value, (size_t)n, 0);
+	error = sys_setxattrat(copy->to_fd, copy->temp, attr, value, (size_t)n,
+			       0);
 	/* security.* and trusted.* take privileges that we may not have;
 	 * refusing the whole change for them would help nobody. */
 	if (error == -EPERM || error == -EOPNOTSUPP) {
@@ -93,7 +94,8 @@ static int copy_attributes(const struct copy *copy)
 {
 	const struct stat *st = &copy->st;
 	struct timespec times[2] = {st->st_atim, st->st_mtim};
-	int error = sys_fchownat(copy->to_fd, copy->temp, st->st_uid, st->st_gid);
+	int error =
+		sys_fchownat(copy->to_fd, copy->temp, st->st_uid, st->st_gid);
 
 	if (error == -EPERM) {
 		/* An ordinary user's copy of another's file is the user's. */
@@ -102,15 +104,16 @@ static int copy_attributes(const struct copy *copy)
 	error = error ? error : copy_xattrs(copy);
 	error = error ? error : write_origin(copy);
 	if (!error && !S_ISLNK(st->st_mode)) {
-		error = sys_fchmodat(copy->to_fd, copy->temp, st->st_mode & 07777);
+		error = sys_fchmodat(copy->to_fd, copy->temp,
+				     st->st_mode & 07777);
 	}
 	return error ? error : sys_utimensat(copy->to_fd, copy->temp, times);
 }
 
 static int make_regular(struct copy *copy, off_t size)
 {
-	AUTO_FD from = place_open(&copy->from, O_RDONLY | O_NOATIME |
-						       O_NONBLOCK);
+	AUTO_FD from =
+		place_open(&copy->from, O_RDONLY | O_NOATIME | O_NONBLOCK);
 
 	if (from == -EPERM) {
 		from = place_open(&copy->from, O_RDONLY | O_NONBLOCK);
@@ -118,8 +121,8 @@ static int make_regular(struct copy *copy, off_t size)
 	if (from < 0) {
 		return from;
 	}
-	copy->fd = sys_openat(copy->to_fd, copy->temp, O_RDWR | O_CREAT | O_EXCL,
-			      0600);
+	copy->fd = sys_openat(copy->to_fd, copy->temp,
+			      O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (copy->fd < 0) {
 		return copy->fd;
 	}
@@ -183,7 +186,7 @@ static int place_copy(const struct copy *copy)
 
 	error = error ? error : sys_fstat(parent->fd, &st);
 	error = error ? error
-		      : sys_renameat2(copy->to_fd, copy->temp,parent->fd,
+		      : sys_renameat2(copy->to_fd, copy->temp, parent->fd,
 				      node->name, RENAME_NOREPLACE);
 	if (!error) {
 		struct timespec times[2] = {st.st_atim, st.st_mtim};
@@ -204,8 +207,7 @@ static int copyup_dir(struct node *dir)
 {
 	AUTO_UNLOCK struct lock *outer = lock_taken(&dir->parent->lock);
 	AUTO_UNLOCK struct lock *inner = lock_taken(&dir->lock);
-	struct copy copy = {
-		.node = dir, .to_fd = dir->view->work_fd, .fd = -1};
+	struct copy copy = {.node = dir, .to_fd = dir->view->work_fd, .fd = -1};
 	int error;
 
 	(void)outer;
@@ -304,7 +306,7 @@ static int switch_to_copy(struct copy *copy)
 	struct stat st;
 	int error = sys_fstatat(copy->to_fd, copy->temp, &st);
 
-	error = error ? error
+	error = error           ? error
 		: node->removed ? keep_nameless(copy)
 				: place_copy(copy);
 	if (error) {

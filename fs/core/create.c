@@ -29,8 +29,8 @@ static int make_at(struct making *making, int dirfd, const char *name)
 
 	switch (making->mode & S_IFMT) {
 	case S_IFREG:
-		making->fd = sys_openat(dirfd, name,
-					O_RDWR | O_CREAT | O_EXCL, permissions);
+		making->fd = sys_openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL,
+					permissions);
 		return making->fd < 0 ? making->fd : 0;
 	case S_IFDIR:
 		return sys_mkdirat(dirfd, name, permissions);
@@ -50,8 +50,8 @@ static int finish_dir(const struct making *making, int dirfd, const char *name)
 		return 0;
 	}
 	error = whiteout_set_opaque(dirfd, name);
-	return error == -EOPNOTSUPP && !lookup_lower_has(making->parent,
-							  making->name)
+	return error == -EOPNOTSUPP &&
+			       !lookup_lower_has(making->parent, making->name)
 		       ? 0
 		       : error;
 }
@@ -151,9 +151,9 @@ static int intern_made(const struct making *making, int dirfd,
 {
 	struct node *parent = making->parent;
 	struct found found = {.in_upper = true};
-	int error = making->fd >= 0 ? sys_fstat(making->fd, &found.st)
-				    : sys_fstatat(dirfd, making->name,
-						  &found.st);
+	int error = making->fd >= 0
+			    ? sys_fstat(making->fd, &found.st)
+			    : sys_fstatat(dirfd, making->name, &found.st);
 
 	if (error) {
 		return error;
@@ -167,10 +167,10 @@ static int intern_made(const struct making *making, int dirfd,
 static int make_locked(struct making *making, struct entry *ret_entry)
 {
 	AUTO_FDREF *dir = NULL;
-	int error = making->parent->removed
-			    ? -ENOENT
-			    : view_dir_fd(making->parent, VIEW_SLOT_UPPER,
-					  &dir);
+	int error =
+		making->parent->removed
+			? -ENOENT
+			: view_dir_fd(making->parent, VIEW_SLOT_UPPER, &dir);
 
 	error = error ? error : make_in(making, dir->fd);
 	return error ? error : intern_made(making, dir->fd, ret_entry);
@@ -196,8 +196,8 @@ static int make(struct fs *fs, struct making *making, struct entry *ret_entry)
 	return error;
 }
 
-int op_create(struct fs *fs, struct node *parent, const char *name,
-	      mode_t mode, const struct caller *caller, struct entry *ret_entry)
+int op_create(struct fs *fs, struct node *parent, const char *name, mode_t mode,
+	      const struct caller *caller, struct entry *ret_entry)
 {
 	struct making making = {
 		.parent = parent,
@@ -271,9 +271,9 @@ static int tmpfile_locked(struct node *parent, mode_t mode,
 {
 	AUTO_FDREF *dir = NULL;
 	struct caller_scope scope;
-	int error = parent->removed ? -ENOENT
-				    : view_dir_fd(parent, VIEW_SLOT_UPPER,
-						  &dir);
+	int error = parent->removed
+			    ? -ENOENT
+			    : view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
 
 	if (error) {
 		return error;
@@ -339,9 +339,9 @@ int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
 
 static int link_place(const struct place *place, int dirfd, const char *name)
 {
-	return *place->name ? sys_linkat(place->dir->fd, place->name, dirfd,
-					 name)
-			    : sys_link_fd(place->dir->fd, dirfd, name);
+	return *place->name
+		       ? sys_linkat(place->dir->fd, place->name, dirfd, name)
+		       : sys_link_fd(place->dir->fd, dirfd, name);
 }
 
 static int link_over_whiteout(const struct place *place, struct node *parent,
@@ -361,9 +361,9 @@ static int link_at(const struct place *place, struct node *parent,
 {
 	AUTO_FDREF *dir = NULL;
 	struct stat st;
-	int error = parent->removed ? -ENOENT
-				    : view_dir_fd(parent, VIEW_SLOT_UPPER,
-						  &dir);
+	int error = parent->removed
+			    ? -ENOENT
+			    : view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
 
 	error = error ? error : link_place(place, dir->fd, name);
 	if (error != -EEXIST || sys_fstatat(dir->fd, name, &st) ||
@@ -387,8 +387,7 @@ static int link_locked(struct node *node, struct node *parent, char **name)
 	}
 	/* The newest name is the one that will be there the longest: git and
 	 * others link a finished file into place and unlink the first name. */
-	node_move_nofail(&node->view->fs->nodes, node, parent,
-			 TAKE_PTR(*name));
+	node_move_nofail(&node->view->fs->nodes, node, parent, TAKE_PTR(*name));
 	node->removed = false;
 	fdref_put(node->pinned);
 	node->pinned = NULL;

@@ -15,13 +15,11 @@
 #include "view.h"
 
 /* A regular file, counted as opened once; -EEXIST if the name is there. */
-int op_create(struct fs *fs, struct node *parent, const char *name,
-	      mode_t mode, const struct caller *caller,
-	      struct entry *ret_entry) MUST_CHECK;
+int op_create(struct fs *fs, struct node *parent, const char *name, mode_t mode,
+	      const struct caller *caller, struct entry *ret_entry) MUST_CHECK;
 /* A regular file without a name, counted as opened once. */
 int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
-	       const struct caller *caller,
-	       struct entry *ret_entry) MUST_CHECK;
+	       const struct caller *caller, struct entry *ret_entry) MUST_CHECK;
 /* Any type but directory and symlink; `mode` has the type. */
 int op_mknod(struct fs *fs, struct node *parent, const char *name, mode_t mode,
 	     dev_t rdev, const struct caller *caller,

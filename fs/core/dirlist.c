@@ -42,8 +42,8 @@ static size_t *table_slot(const struct dirlist *list, const char *name)
 /* Makes room for one more entry; the table stays at most half full. */
 static int grow(struct dirlist *list)
 {
-	size_t capacity = list->capacity ? list->capacity * 2
-					 : DIRLIST_MIN_CAPACITY;
+	size_t capacity =
+		list->capacity ? list->capacity * 2 : DIRLIST_MIN_CAPACITY;
 	size_t *offsets;
 
 	if (list->count < list->capacity) {
@@ -95,8 +95,7 @@ static bool is_whiteout(DIR *dir, const struct dirent *entry)
 	if (entry->d_type != DT_CHR && entry->d_type != DT_UNKNOWN) {
 		return false;
 	}
-	return !sys_fstatat(dirfd(dir), entry->d_name, &st) &&
-	       whiteout_is(&st);
+	return !sys_fstatat(dirfd(dir), entry->d_name, &st) && whiteout_is(&st);
 }
 
 static bool is_seen(const struct dirlist *list, const char *name)

@@ -77,8 +77,7 @@ static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
 }
 
 /* A writable one, after copy-up. */
-static int writable_fd(struct fs *fs, struct node *node,
-		       struct fdref **ret_ref)
+static int writable_fd(struct fs *fs, struct node *node, struct fdref **ret_ref)
 {
 	int error = copyup_ensure(fs, node, COPYUP_ALL);
 

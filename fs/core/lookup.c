@@ -37,9 +37,9 @@ static int add_lower(struct node *parent, unsigned int index, const char *name,
 	struct lower *to;
 
 	if (!*lowers) {
-		*lowers = calloc(1, sizeof(**lowers) +
-					    (parent->lowers->count - index) *
-						    sizeof(struct lower));
+		*lowers = calloc(
+			1, sizeof(**lowers) + (parent->lowers->count - index) *
+						      sizeof(struct lower));
 		if (!*lowers) {
 			return -ENOMEM;
 		}
@@ -136,8 +136,8 @@ static int find_in_upper(struct node *parent, const char *name,
 			 struct found *found)
 {
 	AUTO_FDREF *dir = NULL;
-	int error = stat_in_slot(parent, VIEW_SLOT_UPPER, name, &found->st,
-				 &dir);
+	int error =
+		stat_in_slot(parent, VIEW_SLOT_UPPER, name, &found->st, &dir);
 
 	if (error) {
 		return error;
@@ -206,9 +206,8 @@ int lookup_layers(struct node *parent, const char *name,
 		found_release(ret_found);
 		return error == -ENODATA ? -ENOENT : error;
 	}
-	ret_found->st.st_ino =
-		fs_map_ino(parent->view->fs, ret_found->st.st_dev,
-			   ret_found->st.st_ino);
+	ret_found->st.st_ino = fs_map_ino(
+		parent->view->fs, ret_found->st.st_dev, ret_found->st.st_ino);
 	return 0;
 }
 
@@ -318,8 +317,7 @@ bool lookup_is_stable(const struct node *parent)
 	return lower_count(parent) == 0;
 }
 
-static int lookup_view(struct fs *fs, const char *name,
-		       struct entry *ret_entry)
+static int lookup_view(struct fs *fs, const char *name, struct entry *ret_entry)
 {
 	for (unsigned int i = 0; i < fs->view_count; i++) {
 		struct node *root = fs->views[i]->root;

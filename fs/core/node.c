@@ -29,8 +29,7 @@ static uint64_t hash_name(const char *name)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (; *name; name++) {
-		hash = (hash ^ (unsigned char)*name) *
-		       UINT64_C(0x100000001b3);
+		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
 	}
 	return hash;
 }
@@ -192,8 +191,8 @@ static void seed_key(const struct node_seed *seed, uint64_t *a, uint64_t *b)
 static bool is_same(const struct node *node, const struct node_seed *seed,
 		    uint64_t a, uint64_t b)
 {
-	if (node->key_a != a || node->key_b != b ||
-	    node->type != seed->type || node->view != seed->view) {
+	if (node->key_a != a || node->key_b != b || node->type != seed->type ||
+	    node->view != seed->view) {
 		return false;
 	}
 	return !node_is_dir(node) || (node->parent == seed->parent &&
@@ -298,8 +297,7 @@ struct node *node_get(struct node *node)
 	if (node) {
 		/* relaxed: the caller's reference, or the table's lock, keeps
 		 * it alive */
-		atomic_fetch_add_explicit(&node->refs, 1,
-					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
 	}
 	return node;
 }

@@ -57,15 +57,15 @@ struct node {
 	char *name;
 
 	struct lock lock;
-	atomic_bool in_upper;    /* set under `lock` */
-	bool removed;            /* guarded by: lock. No name is left */
+	atomic_bool in_upper;     /* set under `lock` */
+	bool removed;             /* guarded by: lock. No name is left */
 	unsigned int lower_index; /* file in the base: of parent's lowers */
-	struct lowers *lowers;   /* directory: NULL without any */
-	struct fdref *pinned;    /* guarded by: lock. O_PATH, of a removed one */
-	struct fdref *data;      /* guarded by: lock. Set while it is open */
+	struct lowers *lowers;    /* directory: NULL without any */
+	struct fdref *pinned; /* guarded by: lock. O_PATH, of a removed one */
+	struct fdref *data;   /* guarded by: lock. Set while it is open */
 	unsigned int open_count; /* guarded by: lock */
 	uint64_t ino;            /* guarded by: lock. As reported */
-	uint64_t seen_change;    /* guarded by: lock. Of the cached data: file.c */
+	uint64_t seen_change; /* guarded by: lock. Of the cached data: file.c */
 
 	/* private: guarded by the table's lock */
 	uint64_t nlookup;

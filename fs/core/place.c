@@ -7,10 +7,9 @@
 static int place_of_dir(struct node *dir, struct place *place)
 {
 	place->name = "";
-	return view_dir_fd(dir,
-			   node_in_upper(dir) ? VIEW_SLOT_UPPER
-					      : VIEW_SLOT_LOWER(0),
-			   &place->dir);
+	return view_dir_fd(
+		dir, node_in_upper(dir) ? VIEW_SLOT_UPPER : VIEW_SLOT_LOWER(0),
+		&place->dir);
 }
 
 int place_of(struct node *node, struct place *ret_place)

@@ -14,11 +14,11 @@
 struct end {
 	struct node *dir;
 	const char *name;
-	struct fdref *upper;  /* of dir */
+	struct fdref *upper; /* of dir */
 	struct found found;
-	struct node *node;    /* what is there; NULL: nothing */
-	bool lower_has;       /* leaving the name takes a whiteout */
-	char *new_name;       /* for the other end's node */
+	struct node *node; /* what is there; NULL: nothing */
+	bool lower_has;    /* leaving the name takes a whiteout */
+	char *new_name;    /* for the other end's node */
 };
 
 struct renaming {
@@ -180,9 +180,8 @@ static int clear_source(struct renaming *renaming, const struct stat *came)
 					from->name, from->lower_has);
 	}
 	/* A whiteout came; it may be just what is needed. */
-	return from->lower_has
-		       ? 0
-		       : sys_unlinkat(from->upper->fd, from->name, 0);
+	return from->lower_has ? 0
+			       : sys_unlinkat(from->upper->fd, from->name, 0);
 }
 
 static int move_with_whiteout(struct renaming *renaming)

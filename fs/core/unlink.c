@@ -240,9 +240,9 @@ static int remove_dir(struct node *parent, const char *name,
 	if (whiteout < 0 || error) {
 		return whiteout < 0 ? whiteout : error;
 	}
-	return found->in_upper ? unlink_upper_dir(parent->view, dir->fd, name,
-						  whiteout)
-			       : whiteout_create(dir->fd, name);
+	return found->in_upper
+		       ? unlink_upper_dir(parent->view, dir->fd, name, whiteout)
+		       : whiteout_create(dir->fd, name);
 }
 
 /* The tree lock is held exclusively. */

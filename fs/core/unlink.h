@@ -14,8 +14,7 @@
 #include "lookup.h"
 #include "view.h"
 
-int op_unlink(struct fs *fs, struct node *parent,
-	      const char *name) MUST_CHECK;
+int op_unlink(struct fs *fs, struct node *parent, const char *name) MUST_CHECK;
 int op_rmdir(struct fs *fs, struct node *parent, const char *name) MUST_CHECK;
 
 /*

@@ -13,7 +13,8 @@
 
 int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root)
 {
-	struct node_seed seed = {.name = "", .type = S_IFDIR, .reported_ino = 1};
+	struct node_seed seed = {
+		.name = "", .type = S_IFDIR, .reported_ino = 1};
 	bool made;
 	int error;
 
@@ -166,8 +167,8 @@ static struct lowers *root_lowers(const struct view *view)
 {
 	struct lowers *lowers;
 
-	lowers = calloc(1, sizeof(*lowers) +
-				   view->lower_count * sizeof(struct lower));
+	lowers = calloc(
+		1, sizeof(*lowers) + view->lower_count * sizeof(struct lower));
 	if (!lowers) {
 		return NULL;
 	}
@@ -370,8 +371,8 @@ struct caller_scope caller_enter(const struct fs *fs,
 				 const struct caller *caller)
 {
 	struct caller_scope scope = {
-		.switched = fs->switch_ids && (caller->uid != fs->uid ||
-					       caller->gid != fs->gid),
+		.switched = fs->switch_ids &&
+			    (caller->uid != fs->uid || caller->gid != fs->gid),
 	};
 
 	if (scope.switched) {

@@ -56,8 +56,8 @@ struct fs {
 	struct fdcache dir_fds;
 	struct view **views; /* owned */
 	unsigned int view_count;
-	struct node *root;    /* id 1; referenced */
-	bool switch_ids;      /* root: create as the caller */
+	struct node *root; /* id 1; referenced */
+	bool switch_ids;   /* root: create as the caller */
 	uid_t uid;
 	gid_t gid;
 	struct lock copyup[FS_COPYUP_LOCKS];
@@ -76,9 +76,9 @@ struct caller {
 
 struct view_config {
 	const char *name;
-	int dirfd;          /* what the paths are relative to; borrowed */
+	int dirfd; /* what the paths are relative to; borrowed */
 	const char *upper;
-	const char *work;   /* on the same disk as upper */
+	const char *work; /* on the same disk as upper */
 	const char *const *lowers;
 	unsigned int lower_count;
 	bool has_origins;
@@ -89,8 +89,7 @@ struct view_config {
  * fs_release. `list_root`: the root lists the views, even if there is one.
  * `max_dir_fds` bounds the descriptors kept for directories.
  */
-int fs_init(struct fs *fs, unsigned int max_dir_fds,
-	    bool list_root) MUST_CHECK;
+int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root) MUST_CHECK;
 /* -ENOENT, -ENOTDIR, -EACCES of a folder; -EINVAL: upper and work are on
  * different disks. Empties work. */
 int fs_add_view(struct fs *fs, const struct view_config *config) MUST_CHECK;
@@ -116,7 +115,7 @@ void view_temp_name(struct view *view, char ret_name[VIEW_TEMP_BYTES]);
  * lower slot - 1. The caller puts it, and holds the tree lock. -ENOENT where
  * the directory is not (or no longer) there.
  */
-#define VIEW_SLOT_UPPER 0U
+#define VIEW_SLOT_UPPER    0U
 #define VIEW_SLOT_LOWER(i) ((i) + 1U)
 int view_dir_fd(struct node *dir, unsigned int slot,
 		struct fdref **ret_ref) MUST_CHECK;

@@ -53,8 +53,8 @@ static int open_folder(struct execution *execution, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	execution->dir_fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY,
-				       0);
+	execution->dir_fd =
+		sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
 	if (execution->dir_fd < 0) {
 		return execution->dir_fd;
 	}

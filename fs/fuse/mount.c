@@ -1,7 +1,7 @@
 #include "mount.h"
 
-#include <getopt.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -48,8 +48,8 @@ static int64_t now_ns(void)
 static int add_overlay(struct manifest *manifest, const char *text)
 {
 	const char *equals = strchr(text, '=');
-	AUTO_FREE char *name = equals ? strndup(text, (size_t)(equals - text))
-				      : NULL;
+	AUTO_FREE char *name =
+		equals ? strndup(text, (size_t)(equals - text)) : NULL;
 	AUTO_FREE char *base = equals ? realpath(equals + 1, NULL) : NULL;
 
 	if (!name || !path_component_valid(name) ||

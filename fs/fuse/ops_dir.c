@@ -1,8 +1,8 @@
 #include "ops.h"
 
+#include "copyup.h"
 #include "dirlist.h"
 #include "sys.h"
-#include "copyup.h"
 
 #include <fcntl.h>
 
@@ -80,8 +80,8 @@ static int fill(struct listing *listing, const struct dirlist *list,
 
 	for (; (name = dirlist_name(list, index)); index++) {
 		struct entry entry;
-		int error = dirlist_entry(fs, listing->dir, name,
-					  listing->plus, &entry);
+		int error = dirlist_entry(fs, listing->dir, name, listing->plus,
+					  &entry);
 		bool added;
 
 		if (error == -ENOENT || error == -ESTALE) {
@@ -107,7 +107,8 @@ static int list_dir(struct listing *listing, struct dir_handle *handle,
 
 	(void)held;
 	if (off == 0) {
-		error = dirlist_read(&handle->list, &ops_server(listing->req)->fs,
+		error = dirlist_read(&handle->list,
+				     &ops_server(listing->req)->fs,
 				     listing->dir);
 	}
 	return error ? error : fill(listing, &handle->list, (size_t)off);

@@ -217,8 +217,7 @@ static int read_root(struct manifest *manifest, yyjson_val *root)
 
 int manifest_read(struct manifest *ret_manifest, int dirfd)
 {
-	AUTO_FD fd =
-		sys_openat(dirfd, MANIFEST_FILE, O_RDONLY | O_NOFOLLOW, 0);
+	AUTO_FD fd = sys_openat(dirfd, MANIFEST_FILE, O_RDONLY | O_NOFOLLOW, 0);
 	AUTO_BUF text = BUF_INIT;
 	yyjson_doc *doc;
 	int error;
@@ -230,7 +229,8 @@ int manifest_read(struct manifest *ret_manifest, int dirfd)
 	if (error) {
 		return error;
 	}
-	doc = yyjson_read(text.data, text.len, YYJSON_READ_ALLOW_INVALID_UNICODE);
+	doc = yyjson_read(text.data, text.len,
+			  YYJSON_READ_ALLOW_INVALID_UNICODE);
 	if (!doc) {
 		return -EBADMSG;
 	}

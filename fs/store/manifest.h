@@ -34,10 +34,10 @@ struct manifest_view {
 
 struct manifest {
 	char *id;
-	char *name;      /* friendly name, NULL without */
-	char *role;      /* "review", ...; NULL without */
-	char *checkout;  /* absolute path, NULL without */
-	char **command;  /* NULL-terminated, NULL without */
+	char *name;         /* friendly name, NULL without */
+	char *role;         /* "review", ...; NULL without */
+	char *checkout;     /* absolute path, NULL without */
+	char **command;     /* NULL-terminated, NULL without */
 	int64_t created_ns; /* wall clock, since 1970 */
 	int64_t ended_ns;   /* 0 while it runs, or when it was killed */
 	int exit_code;      /* valid when ended_ns is not 0 */

@@ -28,8 +28,8 @@ int whiteout_is_opaque(int dirfd, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(opaque_attrs); i++) {
 		char value;
-		ssize_t n = sys_getxattrat(dirfd, name, opaque_attrs[i],
-					   &value, sizeof(value));
+		ssize_t n = sys_getxattrat(dirfd, name, opaque_attrs[i], &value,
+					   sizeof(value));
 
 		if (n == 1 && value == 'y') {
 			return 1;

@@ -18,8 +18,8 @@ static const struct private_space spaces[] = {
 static const struct private_space *space_of(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
-		if (strncmp(name, spaces[i].prefix,
-			    strlen(spaces[i].prefix)) == 0) {
+		if (strncmp(name, spaces[i].prefix, strlen(spaces[i].prefix)) ==
+		    0) {
 			return &spaces[i];
 		}
 	}
@@ -65,9 +65,9 @@ const char *xattr_to_view(const char *disk_name, char storage[XATTR_NAME_BYTES])
 	if (!is_escaped(space, disk_name)) {
 		return NULL;
 	}
-	len = snprintf(storage, XATTR_NAME_BYTES, "%s%s", space->prefix,
-		       disk_name + strlen(space->prefix) +
-			       strlen(space->escape));
+	len = snprintf(
+		storage, XATTR_NAME_BYTES, "%s%s", space->prefix,
+		disk_name + strlen(space->prefix) + strlen(space->escape));
 	return len < 0 || len >= XATTR_NAME_BYTES ? NULL : storage;
 }
 
