@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "attr.h"
+#include "merge.h"
 #include "origin.h"
-#include "path.h"
+#include "redirect.h"
 #include "sys.h"
 #include "whiteout.h"
 
@@ -28,30 +29,6 @@ static int stat_in_slot(struct node *parent, unsigned int slot,
 static unsigned int lower_count(const struct node *dir)
 {
 	return dir->lowers ? dir->lowers->count : 0;
-}
-
-static int add_lower(struct node *parent, unsigned int index, const char *name,
-		     struct lowers **lowers)
-{
-	const struct lower *from = &parent->lowers->at[index];
-	struct lower *to;
-
-	if (!*lowers) {
-		*lowers = calloc(
-			1, sizeof(**lowers) + (parent->lowers->count - index) *
-						      sizeof(struct lower));
-		if (!*lowers) {
-			return -ENOMEM;
-		}
-	}
-	to = &(*lowers)->at[(*lowers)->count];
-	to->layer = from->layer;
-	to->path = path_join(from->path, name);
-	if (!to->path) {
-		return -ENOMEM;
-	}
-	(*lowers)->count++;
-	return 0;
 }
 
 /* Goes down the lowers from `index` and collects the directories that merge
@@ -78,7 +55,8 @@ static int collect_lowers(struct node *parent, unsigned int index,
 		if (!*lowers) {
 			*ret_st = st;
 		}
-		error = add_lower(parent, index, name, lowers);
+		error = merge_add(lowers, lower_count(parent) - index,
+				  &parent->lowers->at[index], name);
 		if (error) {
 			return error;
 		}
@@ -93,20 +71,43 @@ static int collect_lowers(struct node *parent, unsigned int index,
 	return 0;
 }
 
+/* What an upper directory merges with: where its redirect points, else what
+ * has its name, unless it is opaque. */
+static int find_lowers(struct node *parent, const char *name, int dirfd,
+		       struct lowers **lowers, struct stat *ret_st)
+{
+	AUTO_FREE char *path = NULL;
+	int found = parent->view->lower_count
+			    ? redirect_read(dirfd, name, &path)
+			    : 0;
+
+	if (found < 0) {
+		return found;
+	}
+	if (found) {
+		return merge_resolve(parent->view, path, lowers, ret_st);
+	}
+	found = collect_lowers(parent, 0, name, lowers, ret_st);
+	if (found || !*lowers) {
+		return found;
+	}
+	found = whiteout_is_opaque(dirfd, name);
+	if (found) {
+		lowers_free(*lowers);
+		*lowers = NULL;
+	}
+	return found < 0 ? found : 0;
+}
+
 /* Completes a directory found in the upper, whose descriptor is `dirfd`. */
 static int find_upper_dir(struct node *parent, const char *name, int dirfd,
 			  struct found *found)
 {
 	struct stat base;
-	int error = collect_lowers(parent, 0, name, &found->lowers, &base);
+	int error = find_lowers(parent, name, dirfd, &found->lowers, &base);
 
 	if (error || !found->lowers) {
-		return error;
-	}
-	error = whiteout_is_opaque(dirfd, name);
-	if (error) {
-		found_release(found);
-		return error < 0 ? error : 0;
+		return error == -EBADMSG ? -EIO : error;
 	}
 	/* The number is the base's for life; a merge has no link count. */
 	found->st.st_dev = base.st_dev;

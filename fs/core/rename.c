@@ -6,6 +6,7 @@
 
 #include "copyup.h"
 #include "dirlist.h"
+#include "redirect.h"
 #include "sys.h"
 #include "unlink.h"
 #include "whiteout.h"
@@ -129,10 +130,6 @@ static int check(const struct renaming *renaming)
 	if (to->node && renaming->flags & RENAME_NOREPLACE) {
 		return -EEXIST;
 	}
-	if ((is_dir(from) && from->node->lowers) ||
-	    (is_exchange(renaming) && is_dir(to) && to->node->lowers)) {
-		return -EXDEV;
-	}
 	if (!node_in_upper(from->node) ||
 	    (is_exchange(renaming) && !node_in_upper(to->node))) {
 		return -EAGAIN; /* it was replaced since its copy-up */
@@ -140,22 +137,37 @@ static int check(const struct renaming *renaming)
 	return check_kinds(renaming);
 }
 
-/* A directory that comes to a place where the base has, or may get, one of
- * the same name must not merge with it. */
-static int make_opaque(const struct end *from, const struct end *to)
+/*
+ * Readies a directory for its new place. What it has in the base stays where
+ * it is, and a redirect says so: a rename costs the same whatever the size.
+ * One that has nothing there must not merge with what the base has, or may
+ * get, under the new name.
+ */
+static int ready_dir(const struct end *from, const struct end *to)
 {
-	return is_dir(from) && to->dir->lowers
-		       ? whiteout_set_opaque(from->upper->fd, from->name)
-		       : 0;
+	const struct lowers *lowers = from->node->lowers;
+	int error = 0;
+
+	if (!is_dir(from)) {
+		return 0;
+	}
+	if (lowers) {
+		error = redirect_write(from->upper->fd, from->name,
+				       lowers->at[0].path);
+	} else if (to->dir->lowers) {
+		error = whiteout_set_opaque(from->upper->fd, from->name);
+	}
+	/* A disk without attributes can't hold it: programs then copy. */
+	return error == -EOPNOTSUPP ? -EXDEV : error;
 }
 
 static int exchange(struct renaming *renaming)
 {
 	struct end *from = &renaming->from;
 	struct end *to = &renaming->to;
-	int error = make_opaque(from, to);
+	int error = ready_dir(from, to);
 
-	error = error ? error : make_opaque(to, from);
+	error = error ? error : ready_dir(to, from);
 	return error ? error
 		     : sys_renameat2(from->upper->fd, from->name, to->upper->fd,
 				     to->name, RENAME_EXCHANGE);
@@ -206,7 +218,7 @@ static int move(struct renaming *renaming)
 	struct end *from = &renaming->from;
 	struct end *to = &renaming->to;
 	struct stat there;
-	int error = make_opaque(from, to);
+	int error = ready_dir(from, to);
 	int occupied = error ? error : has_upper_entry(to, &there);
 
 	if (occupied < 0) {
@@ -281,7 +293,7 @@ static int rename_locked(struct renaming *renaming)
 	return error;
 }
 
-/* Copies up what is at (dir, name) now, if it is a file; and the directory. */
+/* Copies up what is at (dir, name) now, and the directory `dir`. */
 static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 		       bool must_be_upper)
 {
@@ -296,11 +308,7 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 	if (error) {
 		return error;
 	}
-	if (!node_is_dir(entry.node)) {
-		error = copyup_ensure(fs, entry.node, COPYUP_ALL);
-	} else if (entry.node->lowers) {
-		error = -EXDEV;
-	}
+	error = copyup_ensure(fs, entry.node, COPYUP_ALL);
 	node_put(&fs->nodes, entry.node);
 	return error;
 }

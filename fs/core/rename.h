@@ -8,8 +8,9 @@
 
 /*
  * As renameat2 with the flags 0, RENAME_NOREPLACE and RENAME_EXCHANGE; others
- * are -EINVAL. -EXDEV between views, and for a directory that has content in
- * the base (programs then copy; see README.md).
+ * are -EINVAL. A directory with content in the base is moved by a redirect, in
+ * constant time. -EXDEV between views only (and where the disk can't hold a
+ * redirect).
  */
 int op_rename(struct fs *fs, struct node *from_dir, const char *from,
 	      struct node *to_dir, const char *to,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "copyup.h"
+#include "merge.h"
 #include "remove.h"
 #include "sys.h"
 
@@ -162,28 +163,6 @@ int fs_add_view(struct fs *fs, const struct view_config *config)
 	return 0;
 }
 
-/* The root's lowers: each layer's root, whose path beneath itself is "". */
-static struct lowers *root_lowers(const struct view *view)
-{
-	struct lowers *lowers;
-
-	lowers = calloc(
-		1, sizeof(*lowers) + view->lower_count * sizeof(struct lower));
-	if (!lowers) {
-		return NULL;
-	}
-	for (unsigned int i = 0; i < view->lower_count; i++) {
-		lowers->at[i].layer = i;
-		lowers->at[i].path = strdup("");
-		lowers->count++;
-		if (!lowers->at[i].path) {
-			lowers_free(lowers);
-			return NULL;
-		}
-	}
-	return lowers;
-}
-
 static int make_root(struct view *view)
 {
 	const struct layer *top =
@@ -203,7 +182,7 @@ static int make_root(struct view *view)
 	}
 	seed.reported_ino = fs_map_ino(view->fs, st.st_dev, st.st_ino);
 	if (view->lower_count) {
-		seed.lowers = root_lowers(view);
+		seed.lowers = merge_root(view);
 		if (!seed.lowers) {
 			return -ENOMEM;
 		}
