@@ -32,14 +32,12 @@ int diff_view(struct diff *diff, const struct execution *execution,
 	error = error ? error
 		      : collect_changes(&diff->list, &diff->sides, trouble);
 	error = error ? error : moved_warn(&diff->list, trouble);
+	error = error ? error : noise_mark(&diff->list, &diff->sides);
 	if (!error && renames) {
 		error = rename_detect(&diff->list, &diff->sides, trouble);
 	}
-	if (error) {
-		return error;
-	}
 	change_list_finish(&diff->list);
-	return noise_mark(&diff->list, &diff->sides);
+	return error;
 }
 
 void diff_release(struct diff *diff)

@@ -57,16 +57,24 @@ static void add_meta(struct patch *patch, struct buf *line)
 	buf_clear(line);
 }
 
-/* "a/dir/name" with the side's letter, quoted whole where it must be. */
+/*
+ * "a/dir/name" with the side's letter, quoted whole where it must be: as git
+ * does, and also where a directory's name ends in a space, since git apply
+ * takes that for the end of the path (apply.c, git_header_name).
+ */
 static void add_sided(struct buf *line, const struct patch *patch,
 		      const char *side, const char *path)
 {
 	AUTO_BUF whole = BUF_INIT;
+	AUTO_BUF quoted = BUF_INIT;
+	const char *quote;
 
 	buf_adds(&whole, side);
 	buf_adds(&whole, patch->format->prefix);
 	buf_adds(&whole, path);
-	buf_add_quoted(line, whole.data);
+	buf_add_quoted(&quoted, whole.data);
+	quote = quoted.data[0] != '"' && strstr(whole.data, " /") ? "\"" : "";
+	buf_addf(line, "%s%s%s", quote, quoted.data, quote);
 }
 
 static void add_modes(struct patch *patch, struct buf *line)

@@ -84,8 +84,8 @@ static bool ask(const struct rules *rules, const char *path)
 	       ignored;
 }
 
-/* Whether a directory above `path` is ignored. Neighbours in the sorted queue
- * share directories, so each is asked about once. */
+/* Whether a directory above `path` is ignored. Neighbours in the queue share
+ * directories, so each is asked about once. */
 static bool is_in_ignored_dir(struct rules *rules, const char *path)
 {
 	size_t known =
@@ -130,20 +130,15 @@ static bool is_ignored(struct rules *rules, const char *path,
 static enum change_noise noise_of(struct rules *rules,
 				  const struct change *change)
 {
-	enum change_kind new_kind = change->new_side.kind;
-	enum change_kind old_kind = change->old_side.kind;
+	enum change_kind kind = change->new_side.kind;
 
-	if (noise_is_git(change->path) &&
-	    noise_is_git(change_old_path(change))) {
+	if (noise_is_git(change->path)) {
 		return NOISE_GIT;
 	}
-	if (rules->repo &&
-	    is_ignored(rules, change->path, new_kind ? new_kind : old_kind) &&
-	    (!change->old_path ||
-	     is_ignored(rules, change->old_path, old_kind))) {
-		return NOISE_IGNORED;
-	}
-	return NOISE_NONE;
+	kind = kind ? kind : change->old_side.kind;
+	return rules->repo && is_ignored(rules, change->path, kind)
+		       ? NOISE_IGNORED
+		       : NOISE_NONE;
 }
 
 int noise_mark(struct change_list *list, const struct sides *sides)

@@ -5,10 +5,13 @@
  * The rules are the base's, not the view's: an agent can't hide a change by
  * editing .gitignore. All of git's sources count (.gitignore at each level,
  * info/exclude, core.excludesFile); a file that the base's index tracks is
- * never ignored. A rename is ignored only if both its ends are.
+ * never ignored.
  *
  * Where the base is in no repository nothing is ignored; ".git" is folded
  * everywhere, since it may be a repository that the agent made.
+ *
+ * Calling sequence: after collect_changes, before rename_detect, which pairs
+ * only what has the same noise.
  *
  * Threads: one at a time.
  */

@@ -7,11 +7,12 @@
 
 /*
  * A deleted or added entry, with what it is matched by: the numbers are the
- * identity in the first step, and kind, size and hash in the second.
+ * noise and the identity in the first step, and noise, kind, size and hash in
+ * the second.
  */
 struct candidate {
 	struct change *change;
-	uint64_t key[4];
+	uint64_t key[5];
 };
 
 struct candidates {
@@ -191,6 +192,7 @@ static struct candidate *add_candidate(struct candidates *candidates,
 	struct candidate *candidate = &candidates->items[candidates->n++];
 
 	candidate->change = change;
+	candidate->key[0] = change->noise;
 	return candidate;
 }
 
@@ -218,8 +220,8 @@ static int pair_by_origin(struct change_list *list, const struct sides *sides,
 			id = &change->old_side.id;
 		}
 		if (candidate) {
-			candidate->key[0] = id->dev;
-			candidate->key[1] = id->ino;
+			candidate->key[1] = id->dev;
+			candidate->key[2] = id->ino;
 		}
 	}
 	return pair_all(&deleted, &added, false, sides, trouble);
@@ -262,8 +264,8 @@ static int gather_by_size(struct change_list *list, struct candidates *deleted,
 		candidate = add_candidate(
 			change->letter == CHANGE_ADDED ? added : deleted,
 			change);
-		candidate->key[0] = only_side(change)->kind;
-		candidate->key[1] = only_side(change)->id.size_bytes;
+		candidate->key[1] = only_side(change)->kind;
+		candidate->key[2] = only_side(change)->id.size_bytes;
 	}
 	sort_candidates(deleted, order_by_path);
 	sort_candidates(added, order_by_path);
@@ -306,8 +308,8 @@ static int hash_all(struct candidates *candidates, const struct layer *layer)
 			return error;
 		}
 		if (!error) {
-			candidate->key[2] = hash.high;
-			candidate->key[3] = hash.low;
+			candidate->key[3] = hash.high;
+			candidate->key[4] = hash.low;
 			candidates->items[kept++] = *candidate;
 		}
 	}

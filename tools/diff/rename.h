@@ -8,9 +8,11 @@
  *   Found by XXH3 and confirmed by comparing, since a hash that can be forged
  *   must not hide a change.
  * Of several candidates one with the same last component wins, then the first
- * by path.
+ * by path. Both have the same noise: what is folded away is told apart from
+ * what is shown.
  *
- * Calling sequence: after collect_changes; then change_list_finish.
+ * Calling sequence: after collect_changes and noise_mark; then
+ * change_list_finish.
  */
 #ifndef TOOLS_DIFF_RENAME_H
 #define TOOLS_DIFF_RENAME_H
