@@ -1,0 +1,36 @@
+/*
+ * argv.h - the plan as bwrap's arguments. Pure: nothing is opened or run.
+ *
+ * Most of them go through a descriptor (--args), which has no limit on the
+ * length and which nobody reads in the process list: the values of the
+ * environment are among them. On the command line stand only that
+ * descriptor, the shim and the command.
+ */
+#ifndef SANDBOX_ARGV_H
+#define SANDBOX_ARGV_H
+
+#include <stdbool.h>
+
+#include "strv.h"
+
+struct env;
+struct mounts;
+
+struct argv_plan {
+	const struct mounts *mounts;
+	const struct env *env;
+	const char *cwd;
+	int seccomp_fd;
+	int status_fd;
+	bool privileged; /* we are root: no user namespace */
+};
+
+/* What goes through --args, to `ret_args`. */
+void argv_add_options(struct strv *ret_args, const struct argv_plan *plan);
+
+/* The command line of bwrap: `ignored` as from signals_ignored, `error_fd`
+ * the real stderr, which the shim puts back. */
+void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,
+		      unsigned int ignored, int error_fd, char *const *command);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * bwrap.h - the bubblewrap process and everything in it.
+ *
+ * bwrap reports on a descriptor (--json-status-fd): first the process id of
+ * the sandbox's init, at the end the command's exit code. No exit code means
+ * that the command was never started: bwrap itself failed, or was killed.
+ *
+ * The sandbox is gone when its init is: the kernel then has ended every other
+ * process in it. bwrap dies with us, the init with bwrap.
+ *
+ * Calling sequence: bwrap_start, poll child.pid_fd and status_fd,
+ * bwrap_read_status when the latter is readable, bwrap_end, bwrap_release.
+ * Threads: one.
+ */
+#ifndef SANDBOX_BWRAP_H
+#define SANDBOX_BWRAP_H
+
+#include <stdbool.h>
+
+#include "buf.h"
+#include "child.h"
+#include "compiler.h"
+
+struct argv_plan;
+
+struct bwrap {
+	struct child child;
+	int status_fd; /* -1 once all is read */
+	bool reported; /* the command ran and ended: */
+	int exit_code; /* its own, or 128 + signal */
+	/* private */
+	int init_fd; /* pidfd of the sandbox's init, -1 unless known */
+	struct buf status;
+};
+
+#define BWRAP_INIT                                                             \
+	{                                                                      \
+		.child = CHILD_INIT, .status_fd = -1, .init_fd = -1,           \
+		.status = BUF_INIT                                             \
+	}
+
+/* Starts `program` by `plan`, whose descriptors are filled in here. 0 or an
+ * exit code. */
+int bwrap_start(struct bwrap *bwrap, const char *program,
+		const struct argv_plan *plan, char *const *command,
+		const struct signals *signals) MUST_CHECK;
+
+/* Reads what there is. */
+void bwrap_read_status(struct bwrap *bwrap);
+
+/* Kills what still lives and waits for it. False if something can't be
+ * killed, because it waits for a file system. */
+bool bwrap_end(struct bwrap *bwrap);
+
+/* Why the command was not started; prints the line, returns
+ * EXIT_NOT_SET_UP. After bwrap_end. */
+int bwrap_explain_failure(struct bwrap *bwrap);
+
+void bwrap_release(struct bwrap *bwrap);
+
+#endif

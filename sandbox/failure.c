@@ -1,0 +1,69 @@
+#include "failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES 4096
+
+static void print_line(const char *format, va_list args)
+{
+	char line[LINE_BYTES];
+	int saved = errno;
+
+	vsnprintf(line, sizeof(line), format, args);
+	for (char *c = line; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f) {
+			*c = '?';
+		}
+	}
+	fprintf(stderr, "legato-sandbox: %s\n", line);
+	errno = saved;
+}
+
+int failure(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(format, args);
+	va_end(args);
+	return code;
+}
+
+void warning(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(format, args);
+	va_end(args);
+}
+
+void die_if_no_memory(int error)
+{
+	if (error) {
+		exit(failure(EXIT_NOT_SET_UP, "out of memory"));
+	}
+}
+
+char *text_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	die_if_no_memory(!copy);
+	return copy;
+}
+
+char *text_format(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	die_if_no_memory(len < 0);
+	return text;
+}

@@ -1,0 +1,284 @@
+/* ls, show: what executions there are. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <yyjson.h>
+
+#include "buf.h"
+#include "err.h"
+#include "failure.h"
+#include "state.h"
+#include "usage.h"
+
+#define NS_PER_SECOND 1000000000LL
+
+static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
+		     const char *key, const char *value)
+{
+	if (value) {
+		yyjson_mut_obj_add_strcpy(doc, object, key, value);
+	} else {
+		yyjson_mut_obj_add_null(doc, object, key);
+	}
+}
+
+static void add_views(yyjson_mut_doc *doc, yyjson_mut_val *object,
+		      const struct manifest *manifest)
+{
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "views");
+
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		const struct manifest_view *view = &manifest->views[i];
+		yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
+
+		add_text(doc, item, "name", view->name);
+		add_text(doc, item, "kind",
+			 view->kind == MANIFEST_OVERLAY ? "overlay"
+							: "scratch");
+		add_text(doc, item, "base", view->base);
+		add_text(doc, item, "mount_at", view->mount_at);
+	}
+}
+
+static void add_command(yyjson_mut_doc *doc, yyjson_mut_val *object,
+			const struct manifest *manifest)
+{
+	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "command");
+
+	for (char **arg = manifest->command; arg && *arg; arg++) {
+		yyjson_mut_arr_add_strcpy(doc, list, *arg);
+	}
+}
+
+static yyjson_mut_val *entry_to_json(yyjson_mut_doc *doc,
+				     const struct entry *entry)
+{
+	const struct manifest *manifest = &entry->manifest;
+	yyjson_mut_val *object = yyjson_mut_obj(doc);
+
+	add_text(doc, object, "id", entry->execution.id);
+	add_text(doc, object, "name", manifest->name);
+	add_text(doc, object, "state", state_name(entry->state));
+	add_text(doc, object, "role", manifest->role);
+	add_text(doc, object, "checkout", manifest->checkout);
+	add_text(doc, object, "path", entry->execution.path);
+	add_command(doc, object, manifest);
+	yyjson_mut_obj_add_sint(doc, object, "created_ns",
+				manifest->created_ns);
+	if (entry->state == STATE_ENDED) {
+		yyjson_mut_obj_add_sint(doc, object, "ended_ns",
+					manifest->ended_ns);
+		yyjson_mut_obj_add_int(doc, object, "exit_code",
+				       manifest->exit_code);
+	}
+	add_views(doc, object, manifest);
+	return object;
+}
+
+static int print_json(yyjson_mut_doc *doc)
+{
+	AUTO_FREE char *text = yyjson_mut_write(
+		doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE,
+		NULL);
+
+	yyjson_mut_doc_free(doc);
+	if (!text) {
+		return failure(EXIT_TROUBLE, "out of memory");
+	}
+	puts(text);
+	return 0;
+}
+
+/* "5 s", "12 min", "3 h", "4 d". */
+static void format_age(char *text, size_t size, int64_t ns)
+{
+	static const struct {
+		int64_t seconds;
+		const char *unit;
+	} units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+	int64_t seconds = ns / NS_PER_SECOND;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(units) - 1 && seconds < units[i].seconds) {
+		i++;
+	}
+	snprintf(text, size, "%" PRId64 " %s", seconds / units[i].seconds,
+		 units[i].unit);
+}
+
+static const char *or_dash(const char *text)
+{
+	return text ? text : "-";
+}
+
+static void print_row(const struct entry *entry)
+{
+	const struct manifest *manifest = &entry->manifest;
+	AUTO_BUF checkout = BUF_INIT;
+	char age[32] = "-";
+
+	if (manifest->created_ns) {
+		format_age(age, sizeof(age),
+			   state_now_ns() - manifest->created_ns);
+	}
+	buf_add_quoted(&checkout, or_dash(manifest->checkout));
+	printf("%-20s  %-12s  %-6s  %-8s  %6s  %s\n", entry->execution.id,
+	       or_dash(manifest->name), state_name(entry->state),
+	       or_dash(manifest->role), age, checkout.data);
+}
+
+static int list_rows(const char *scratch_dir, char *const *ids, size_t count)
+{
+	struct entry entry;
+
+	if (count > 0) {
+		printf("%-20s  %-12s  %-6s  %-8s  %6s  %s\n", "ID", "NAME",
+		       "STATE", "ROLE", "AGE", "CHECKOUT");
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (entry_open(&entry, scratch_dir, ids[i]) == 0) {
+			print_row(&entry);
+			entry_release(&entry);
+		}
+	}
+	return 0;
+}
+
+static int list_json(const char *scratch_dir, char *const *ids, size_t count)
+{
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_val *list = yyjson_mut_arr(doc);
+	struct entry entry;
+
+	yyjson_mut_doc_set_root(doc, list);
+	for (size_t i = 0; i < count; i++) {
+		if (entry_open(&entry, scratch_dir, ids[i]) == 0) {
+			yyjson_mut_arr_append(list, entry_to_json(doc, &entry));
+			entry_release(&entry);
+		}
+	}
+	return print_json(doc);
+}
+
+int verb_ls(int argc, char **argv)
+{
+	struct verb_options options;
+	char **ids = NULL;
+	size_t count = 0;
+	int code =
+		verb_options_parse(&options, argc, argv, VERB_TAKES_JSON, 0, 0);
+	int error;
+
+	if (code) {
+		return code;
+	}
+	error = execution_ids(options.scratch_dir, &ids, &count);
+	if (error) {
+		code = failure(EXIT_TROUBLE, "cannot read '%s': %s",
+			       options.scratch_dir, err_text(error));
+	} else {
+		code = (options.json ? list_json : list_rows)(
+			options.scratch_dir, ids, count);
+	}
+	execution_ids_free(ids, count);
+	free(options.scratch_dir);
+	return code;
+}
+
+static void print_field(const char *name, const char *value)
+{
+	AUTO_BUF quoted = BUF_INIT;
+
+	if (value) {
+		buf_add_quoted(&quoted, value);
+		printf("%-9s %s\n", name, quoted.data);
+	}
+}
+
+static void print_time(const char *name, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_SECOND);
+	char text[64];
+	struct tm local;
+
+	if (ns && localtime_r(&seconds, &local) &&
+	    strftime(text, sizeof(text), "%F %T %z", &local) > 0) {
+		print_field(name, text);
+	}
+}
+
+static void print_command(const struct manifest *manifest)
+{
+	AUTO_BUF line = BUF_INIT;
+
+	for (char **arg = manifest->command; arg && *arg; arg++) {
+		buf_addc(&line, ' ');
+		buf_add_quoted(&line, *arg);
+	}
+	if (line.len > 0) {
+		printf("%-9s%s\n", "command", line.data);
+	}
+}
+
+static void show_text(const struct entry *entry)
+{
+	const struct manifest *manifest = &entry->manifest;
+
+	print_field("id", entry->execution.id);
+	print_field("name", manifest->name);
+	print_field("state", state_name(entry->state));
+	print_field("role", manifest->role);
+	print_field("checkout", manifest->checkout);
+	print_command(manifest);
+	print_time("created", manifest->created_ns);
+	print_time("ended", manifest->ended_ns);
+	if (entry->state == STATE_ENDED) {
+		printf("%-9s %d\n", "exit code", manifest->exit_code);
+	}
+	print_field("folder", entry->execution.path);
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		const struct manifest_view *view = &manifest->views[i];
+
+		printf("%-9s %s at ", "view", view->name);
+		puts(or_dash(view->mount_at));
+	}
+}
+
+static int show(const struct entry *entry, bool json)
+{
+	if (entry->manifest_error) {
+		warning("cannot read the manifest of '%s': %s",
+			entry->execution.id, err_text(entry->manifest_error));
+	}
+	if (json) {
+		yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+
+		yyjson_mut_doc_set_root(doc, entry_to_json(doc, entry));
+		return print_json(doc);
+	}
+	show_text(entry);
+	return 0;
+}
+
+int verb_show(int argc, char **argv)
+{
+	struct verb_options options;
+	struct entry entry;
+	int code =
+		verb_options_parse(&options, argc, argv, VERB_TAKES_JSON, 1, 1);
+
+	if (!code) {
+		int error =
+			entry_open(&entry, options.scratch_dir, argv[optind]);
+
+		if (error) {
+			code = entry_failure(argv[optind], error);
+		} else {
+			code = show(&entry, options.json);
+			entry_release(&entry);
+		}
+	}
+	free(options.scratch_dir);
+	return code;
+}

@@ -1,0 +1,132 @@
+#include <fcntl.h>
+#include <getopt.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "failure.h"
+#include "legato-config.h"
+#include "spec.h"
+#include "usage.h"
+
+static const char help[] =
+	"usage: " USAGE_RUN "\n"
+	"       legato-sandbox ls [--json]\n"
+	"       legato-sandbox show [--json] ID\n"
+	"       legato-sandbox discard ID...\n"
+	"       legato-sandbox sweep [--all]\n"
+	"\n"
+	"Runs a command in a sandbox over a throwaway view of a checkout.\n"
+	"\n"
+	"options of run:\n"
+	"  --role review|work|find-out  the checkout under a throwaway layer\n"
+	"                     (review, the default), the real one, or the "
+	"real\n"
+	"                     one read-only\n"
+	"  --checkout DIR     default: the git top level of the current "
+	"folder\n"
+	"  --name NAME        to call the execution by, beside its id\n"
+	"  --discard          throw the changes away at the end\n"
+	"  --dry-run          print what would be done\n"
+	"  --debug            each operation into the execution's log\n"
+	"options of all:\n"
+	"  --scratch-dir DIR  default: $XDG_STATE_HOME/legato/sandbox\n"
+	"\n"
+	"ID is an id, the start of one, or a name. Exit status of run: the\n"
+	"command's; 125: the sandbox could not be made. See the man page.\n";
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} verbs[] = {
+	{"run", verb_run},         {"ls", verb_ls},       {"show", verb_show},
+	{"discard", verb_discard}, {"sweep", verb_sweep},
+};
+
+int usage_bad_option(int option, char **argv)
+{
+	const char *text = argv[optind - 1];
+
+	if (option == ':') {
+		return failure(EXIT_USAGE, "option '%s' needs a value", text);
+	}
+	return failure(EXIT_USAGE,
+		       "unknown option '%s': see 'legato-sandbox --help'",
+		       text);
+}
+
+int verb_options_parse(struct verb_options *ret_options, int argc, char **argv,
+		       unsigned int takes, int min, int max)
+{
+	static const struct option known[] = {
+		{"scratch-dir", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},
+		{0},
+	};
+	const char *scratch_dir = NULL;
+	int option;
+
+	*ret_options = (struct verb_options){0};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+		if (option == 's') {
+			scratch_dir = optarg;
+		} else if (option == 'j' && (takes & VERB_TAKES_JSON)) {
+			ret_options->json = true;
+		} else if (option == 'a' && (takes & VERB_TAKES_ALL)) {
+			ret_options->all = true;
+		} else {
+			return usage_bad_option(option, argv);
+		}
+	}
+	if (argc - optind < min || argc - optind > max) {
+		return failure(EXIT_USAGE, "%s: see 'legato-sandbox --help'",
+			       argc - optind < min ? "which execution?"
+						   : "too many arguments");
+	}
+	return spec_resolve_scratch(scratch_dir, &ret_options->scratch_dir);
+}
+
+/* 0, 1 and 2 are there, and nothing else of our caller's reaches a child. */
+static void tidy_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
+	if (fd > STDERR_FILENO) {
+		close(fd);
+	}
+	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "";
+
+	tidy_fds();
+	if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 ||
+	    strcmp(verb, "help") == 0) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (strcmp(verb, "--version") == 0) {
+		puts("legato-sandbox " LEGATO_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verb, verbs[i].name) == 0) {
+			return verbs[i].run(argc - 1, argv + 1);
+		}
+	}
+	if (!*verb) {
+		fputs(help, stderr);
+		return EXIT_USAGE;
+	}
+	return failure(EXIT_USAGE,
+		       "unknown %s '%s': see 'legato-sandbox --help'",
+		       *verb == '-' ? "option" : "verb", verb);
+}

@@ -1,0 +1,373 @@
+#include "run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "argv.h"
+#include "bwrap.h"
+#include "daemon.h"
+#include "env.h"
+#include "err.h"
+#include "execution.h"
+#include "failure.h"
+#include "identity.h"
+#include "manifest.h"
+#include "plan.h"
+#include "programs.h"
+#include "signals.h"
+#include "spec.h"
+#include "summary.h"
+#include "unmount.h"
+#include "usage.h"
+#include "view.h"
+
+#define NS_PER_SECOND 1000000000LL
+
+struct run {
+	const struct spec *spec;
+	struct programs programs;
+	struct signals signals;
+	struct execution execution;
+	struct manifest manifest;
+	struct mounts mounts;
+	struct env env;
+	struct daemon daemon;
+	struct bwrap bwrap;
+	bool started; /* the command, so the folder is worth keeping */
+};
+
+static void run_init(struct run *run, const struct spec *spec)
+{
+	*run = (struct run){
+		.spec = spec,
+		.execution = EXECUTION_INIT,
+		.daemon = DAEMON_INIT,
+		.bwrap = BWRAP_INIT,
+	};
+	manifest_init(&run->manifest);
+}
+
+static void run_release(struct run *run)
+{
+	bwrap_release(&run->bwrap);
+	env_release(&run->env);
+	mounts_release(&run->mounts);
+	manifest_release(&run->manifest);
+	execution_release(&run->execution);
+	programs_release(&run->programs);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+static void build_env(struct run *run, const char *id,
+		      const struct signals *signals)
+{
+	struct identity identity;
+
+	identity_find(&identity, run->spec->checkout, signals);
+	env_build(&run->env, environ,
+		  &(struct env_additions){
+			  .home = run->spec->home,
+			  .tmp = SPEC_TMP,
+			  .execution = id,
+			  .git_name = identity.name,
+			  .git_email = identity.email,
+		  });
+	identity_release(&identity);
+}
+
+static int print_plan(struct run *run)
+{
+	AUTO_FREE char *path =
+		text_format("%s/" PLAN_EXECUTION, run->spec->scratch_dir);
+	int code;
+
+	view_declare(&run->manifest, run->spec, path);
+	code = view_plan(&run->mounts, run->spec, &run->manifest, path,
+			 run->programs.shim);
+	if (!code) {
+		build_env(run, PLAN_EXECUTION, NULL);
+		plan_print(stdout, run->spec, &run->programs, &run->mounts,
+			   &run->env);
+	}
+	return code;
+}
+
+static void fill_manifest(struct run *run)
+{
+	struct manifest *manifest = &run->manifest;
+	const struct spec *spec = run->spec;
+	size_t count = 0;
+
+	manifest->id = text_copy(run->execution.id);
+	manifest->name = spec->name ? text_copy(spec->name) : NULL;
+	manifest->role = text_copy(spec_role_name(spec->role));
+	manifest->checkout = text_copy(spec->checkout);
+	manifest->created_ns = now_ns();
+	while (spec->command[count]) {
+		count++;
+	}
+	manifest->command = calloc(count + 1, sizeof(*manifest->command));
+	die_if_no_memory(!manifest->command);
+	for (size_t i = 0; i < count; i++) {
+		manifest->command[i] = text_copy(spec->command[i]);
+	}
+	view_declare(manifest, spec, run->execution.path);
+}
+
+static int make_execution(struct run *run)
+{
+	int error = execution_create(&run->execution, run->spec->scratch_dir);
+	int code;
+
+	if (error) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot make an execution in '%s': %s",
+			       run->spec->scratch_dir, err_text(error));
+	}
+	fill_manifest(run);
+	code = view_plan(&run->mounts, run->spec, &run->manifest,
+			 run->execution.path, run->programs.shim);
+	code = code ? code
+		    : view_make(&run->execution, &run->manifest, &run->mounts);
+	if (code) {
+		return code;
+	}
+	error = manifest_write(&run->manifest, run->execution.dir_fd);
+	if (error) {
+		return failure(EXIT_NOT_SET_UP, "cannot write in '%s': %s",
+			       run->execution.path, err_text(error));
+	}
+	return 0;
+}
+
+static int start_command(struct run *run)
+{
+	const struct argv_plan plan = {
+		.mounts = &run->mounts,
+		.env = &run->env,
+		.cwd = run->spec->cwd,
+		.privileged = geteuid() == 0,
+	};
+
+	int came = signals_next(&run->signals);
+
+	/* From here on SIGINT is the command's. */
+	if (came) {
+		return EXIT_SIGNAL_BASE + came;
+	}
+	return bwrap_start(&run->bwrap, run->programs.bwrap, &plan,
+			   run->spec->command, &run->signals);
+}
+
+static int set_up(struct run *run)
+{
+	int code = make_execution(run);
+
+	if (code) {
+		return code;
+	}
+	build_env(run, run->execution.id, &run->signals);
+	code = daemon_start(&run->daemon, &run->programs, &run->execution,
+			    &run->signals, run->spec->debug);
+	return code ? code : start_command(run);
+}
+
+/* Why the wait was over. */
+struct outcome {
+	int signal; /* that asked for the end, or 0 */
+	bool daemon_died;
+};
+
+static struct outcome wait_for_end(struct run *run)
+{
+	struct outcome outcome = {0};
+
+	while (!outcome.signal && !outcome.daemon_died) {
+		struct pollfd fds[] = {
+			{.fd = run->signals.fd, .events = POLLIN},
+			{.fd = run->daemon.control_fd, .events = POLLIN},
+			{.fd = run->bwrap.status_fd, .events = POLLIN},
+			{.fd = run->bwrap.child.pid_fd, .events = POLLIN},
+		};
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+			continue;
+		}
+		bwrap_read_status(&run->bwrap);
+		if (fds[3].revents) {
+			break;
+		}
+		/* The daemon says nothing after "ready": this is its end. */
+		outcome.daemon_died = fds[1].revents != 0;
+		for (int s; (s = signals_next(&run->signals)) != 0;) {
+			if (signals_means_end(s)) {
+				outcome.signal = s;
+			}
+		}
+	}
+	return outcome;
+}
+
+static void end_sandbox(struct run *run, const struct outcome *outcome)
+{
+	/* Nothing that waits for a dead daemon can be killed before. */
+	if (outcome->daemon_died) {
+		daemon_abandon(&run->daemon);
+	}
+	if (bwrap_end(&run->bwrap)) {
+		return;
+	}
+	daemon_abandon(&run->daemon);
+	if (!bwrap_end(&run->bwrap)) {
+		warning("a process of execution '%s' cannot be killed",
+			run->execution.id);
+	}
+}
+
+static int report_daemon_death(struct run *run)
+{
+	AUTO_BUF why = BUF_INIT;
+
+	daemon_describe_end(&run->daemon, &why);
+	return failure(EXIT_NOT_SET_UP,
+		       "legato-fs died under the command (%s): ended the "
+		       "sandbox, see '%s/" EXECUTION_LOG_FILE "'",
+		       why.data, run->execution.path);
+}
+
+/* After the end of everything in the sandbox. */
+static int judge(struct run *run, const struct outcome *outcome)
+{
+	const struct child *child = &run->bwrap.child;
+
+	run->started = true;
+	if (outcome->daemon_died) {
+		return report_daemon_death(run);
+	}
+	if (outcome->signal) {
+		return EXIT_SIGNAL_BASE + outcome->signal;
+	}
+	if (run->bwrap.reported) {
+		return run->bwrap.exit_code;
+	}
+	if (WIFSIGNALED(child->status)) {
+		return EXIT_SIGNAL_BASE + WTERMSIG(child->status);
+	}
+	run->started = false;
+	return bwrap_explain_failure(&run->bwrap);
+}
+
+static void record_end(struct run *run, int code)
+{
+	int error;
+
+	run->manifest.ended_ns = now_ns();
+	run->manifest.exit_code = code;
+	error = manifest_write(&run->manifest, run->execution.dir_fd);
+	if (error) {
+		warning("cannot record the end in '%s': %s",
+			run->execution.path, err_text(error));
+	}
+}
+
+static void print_summary(const struct run *run)
+{
+	int error = diff_summary_print(stderr, &run->execution, &run->manifest);
+
+	if (error) {
+		warning("cannot list the changes of '%s': %s",
+			run->execution.id, err_text(error));
+	}
+	if (!run->spec->discard) {
+		fprintf(stderr, "legato-diff %s\n", run->execution.id);
+	}
+}
+
+static void remove_folder(struct run *run)
+{
+	int error = execution_remove(&run->execution);
+
+	if (error) {
+		warning("cannot remove '%s': %s", run->execution.path,
+			err_text(error));
+	}
+}
+
+static void finish(struct run *run, int code)
+{
+	daemon_stop(&run->daemon, &run->execution);
+	signals_take_terminal_back(&run->signals);
+	if (run->started) {
+		record_end(run, code);
+		print_summary(run);
+	}
+	if (run->execution.path && (!run->started || run->spec->discard)) {
+		remove_folder(run);
+	}
+}
+
+static int run_with_signals(struct run *run)
+{
+	int code = set_up(run);
+
+	if (!code) {
+		struct outcome outcome = wait_for_end(run);
+
+		end_sandbox(run, &outcome);
+		code = judge(run, &outcome);
+	}
+	finish(run, code);
+	return code;
+}
+
+static int check(struct run *run)
+{
+	int code = programs_find(&run->programs);
+
+	return code ? code : daemon_check();
+}
+
+int run_spec(const struct spec *spec)
+{
+	struct run run;
+	int code;
+
+	run_init(&run, spec);
+	code = check(&run);
+	if (!code && spec->dry_run) {
+		code = print_plan(&run);
+	} else if (!code) {
+		int error = signals_take(&run.signals);
+
+		if (error) {
+			code = failure(EXIT_NOT_SET_UP,
+				       "cannot take signals: %s",
+				       err_text(error));
+		} else {
+			unmount_stale(spec->scratch_dir);
+			code = run_with_signals(&run);
+			signals_give_back(&run.signals);
+		}
+	}
+	run_release(&run);
+	return code;
+}
+
+int verb_run(int argc, char **argv)
+{
+	struct spec spec;
+	int code = spec_parse(&spec, argc, argv);
+
+	code = code ? code : run_spec(&spec);
+	spec_release(&spec);
+	return code;
+}

@@ -1,0 +1,29 @@
+/*
+ * run.h - one run from the first check to the last line.
+ *
+ * The order, and what is undone when a step fails:
+ *
+ *	check everything that can be checked     nothing to undo
+ *	take signals and the terminal            give back
+ *	make the execution, its views, manifest  remove the folder
+ *	start the daemon, wait for its mount     stop it, remove the folder
+ *	start bwrap                              kill it, stop, remove
+ *	wait: command, daemon, signals           -
+ *	end the sandbox, then the daemon         -
+ *	record the end, print the summary        the folder stays
+ *
+ * Fail closed: until the command has started every failure ends in "remove
+ * the folder", one line and EXIT_NOT_SET_UP. From then on the folder holds
+ * what the command did, and stays, unless --discard.
+ */
+#ifndef SANDBOX_RUN_H
+#define SANDBOX_RUN_H
+
+#include "compiler.h"
+
+struct spec;
+
+/* Runs or, with dry_run, prints the plan. Returns the exit code. */
+int run_spec(const struct spec *spec);
+
+#endif

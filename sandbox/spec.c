@@ -1,0 +1,386 @@
+#include "spec.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "execution.h"
+#include "failure.h"
+#include "mountinfo.h"
+#include "path.h"
+#include "usage.h"
+
+#define NAME_BYTES_MAX 64
+#define VIEW_FS_TYPE   "fuse.legato-fs"
+
+static const char *const role_names[] = {
+	[ROLE_REVIEW] = "review",
+	[ROLE_WORK] = "work",
+	[ROLE_FIND_OUT] = "find-out",
+};
+
+/* What every sandbox sees, so no place for what others must not see. */
+static const char *const shown_tops[] = {"/usr", "/etc", "/opt"};
+
+/* Made anew in each sandbox, so no place for a checkout. */
+static const char *const kernel_tops[] = {"/proc", "/sys", "/dev"};
+
+const char *spec_role_name(enum role role)
+{
+	return role_names[role];
+}
+
+static int parse_role(const char *text, enum role *ret_role)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(role_names); i++) {
+		if (strcmp(text, role_names[i]) == 0) {
+			*ret_role = (enum role)i;
+			return 0;
+		}
+	}
+	return failure(EXIT_USAGE,
+		       "unknown role '%s': it is review, work or find-out",
+		       text);
+}
+
+/* A name is typed where an id is: it must not look like the start of one. */
+static bool name_valid(const char *name)
+{
+	if (!isalpha((unsigned char)name[0]) || strlen(name) > NAME_BYTES_MAX) {
+		return false;
+	}
+	for (; *name; name++) {
+		if (!isalnum((unsigned char)*name) && !strchr("._-", *name)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+struct options {
+	const char *checkout;
+	const char *scratch_dir;
+};
+
+static int take_option(struct spec *spec, struct options *options, int option,
+		       char **argv)
+{
+	switch (option) {
+	case 'r':
+		return parse_role(optarg, &spec->role);
+	case 'c':
+		options->checkout = optarg;
+		return 0;
+	case 'n':
+		if (!name_valid(optarg)) {
+			return failure(EXIT_USAGE,
+				       "bad name '%s': a letter, then letters, "
+				       "digits, '.', '_' or '-'",
+				       optarg);
+		}
+		spec->name = text_copy(optarg);
+		return 0;
+	case 's':
+		options->scratch_dir = optarg;
+		return 0;
+	case 'd':
+		spec->discard = true;
+		return 0;
+	case 'p':
+		spec->dry_run = true;
+		return 0;
+	case 'D':
+		spec->debug = true;
+		return 0;
+	default:
+		return usage_bad_option(option, argv);
+	}
+}
+
+static int take_options(struct spec *spec, struct options *options, int argc,
+			char **argv)
+{
+	static const struct option known[] = {
+		{"role", required_argument, NULL, 'r'},
+		{"checkout", required_argument, NULL, 'c'},
+		{"name", required_argument, NULL, 'n'},
+		{"scratch-dir", required_argument, NULL, 's'},
+		{"discard", no_argument, NULL, 'd'},
+		{"dry-run", no_argument, NULL, 'p'},
+		{"debug", no_argument, NULL, 'D'},
+		{0},
+	};
+	int option;
+
+	opterr = 0;
+	/* '+': what follows the command is the command's. */
+	while ((option = getopt_long(argc, argv, "+:", known, NULL)) != -1) {
+		int code = take_option(spec, options, option, argv);
+
+		if (code) {
+			return code;
+		}
+	}
+	if (optind == argc) {
+		return failure(EXIT_USAGE, "no command given: " USAGE_RUN);
+	}
+	spec->command = argv + optind;
+	return 0;
+}
+
+static int resolve_folder(const char *what, const char *path, char **ret_path)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (!real || stat(real, &st) < 0) {
+		return failure(EXIT_NOT_SET_UP, "cannot use %s '%s': %s", what,
+			       path, err_text(errno));
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		return failure(EXIT_NOT_SET_UP, "cannot use %s '%s': %s", what,
+			       path, err_text(ENOTDIR));
+	}
+	*ret_path = TAKE_PTR(real);
+	return 0;
+}
+
+/* The git top level that `dir` is in: the nearest folder with a .git, which
+ * is a file in a worktree. Else `dir`. Without asking git, which would read
+ * the configuration of a repository that nobody trusts yet. */
+static char *find_top_level(const char *dir)
+{
+	char *top = text_copy(dir);
+
+	for (;;) {
+		AUTO_FREE char *git = text_format("%s/.git", top);
+		char *slash = strrchr(top, '/');
+
+		if (access(git, F_OK) == 0) {
+			return top;
+		}
+		if (slash == top) {
+			free(top);
+			return text_copy(dir);
+		}
+		*slash = '\0';
+	}
+}
+
+static int resolve_checkout(struct spec *spec, const char *option)
+{
+	AUTO_FREE char *cwd = NULL;
+	int code = resolve_folder("current folder", ".", &cwd);
+
+	if (option) {
+		code = resolve_folder("checkout", option, &spec->checkout);
+	} else if (!code) {
+		spec->checkout = find_top_level(cwd);
+	}
+	if (!code) {
+		spec->cwd = text_copy(cwd && path_is_within(cwd, spec->checkout)
+					      ? cwd
+					      : spec->checkout);
+	}
+	return code;
+}
+
+/* A home that doesn't exist (a service's user) is shown where it would be. */
+static int resolve_home(struct spec *spec)
+{
+	const char *home = getenv("HOME");
+
+	if (!home || home[0] != '/') {
+		const struct passwd *user = getpwuid(getuid());
+
+		home = user ? user->pw_dir : "";
+	}
+	spec->home = realpath(home, NULL);
+	if (!spec->home) {
+		spec->home = text_copy(home);
+	}
+	if (spec->home[0] != '/' || spec->home[1] == '\0') {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot use '%s' as the home folder", home);
+	}
+	return 0;
+}
+
+/* realpath for what may not exist yet: the part that exists is resolved. */
+static char *resolve_future(const char *path)
+{
+	AUTO_FREE char *head = text_copy(path);
+	AUTO_FREE char *real = NULL;
+
+	while (!(real = realpath(head, NULL))) {
+		char *slash = strrchr(head, '/');
+
+		if (errno != ENOENT || !slash || slash == head) {
+			return text_copy(path);
+		}
+		*slash = '\0';
+	}
+	if (strcmp(real, "/") == 0) {
+		*real = '\0';
+	}
+	return text_format("%s%s", real, path + strlen(head));
+}
+
+int spec_resolve_scratch(const char *option, char **ret_path)
+{
+	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *cwd = NULL;
+	int error = 0;
+
+	if (!option) {
+		error = execution_default_scratch(&path);
+	} else if (option[0] == '/') {
+		path = text_copy(option);
+	} else {
+		cwd = getcwd(NULL, 0);
+		error = cwd ? 0 : -errno;
+		path = text_format("%s/%s", cwd ? cwd : "", option);
+	}
+	if (error == -ENOENT && !option) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot tell where the scratch folder is: "
+			       "neither HOME nor XDG_STATE_HOME is set");
+	}
+	if (error) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot use scratch folder '%s': %s",
+			       option ? option : "", err_text(error));
+	}
+	while (strlen(path) > 1 && path[strlen(path) - 1] == '/') {
+		path[strlen(path) - 1] = '\0';
+	}
+	*ret_path = resolve_future(path);
+	return 0;
+}
+
+static int check_checkout(const struct spec *spec)
+{
+	const char *checkout = spec->checkout;
+
+	if (path_is_within(spec->home, checkout)) {
+		return failure(EXIT_NOT_SET_UP,
+			       "checkout '%s' contains the home folder '%s'",
+			       checkout, spec->home);
+	}
+	if (path_is_within(SPEC_TMP, checkout)) {
+		return failure(EXIT_NOT_SET_UP,
+			       "checkout '%s' contains " SPEC_TMP
+			       ", which is the sandbox's own",
+			       checkout);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_tops); i++) {
+		if (path_is_within(checkout, kernel_tops[i])) {
+			return failure(EXIT_NOT_SET_UP,
+				       "checkout '%s' is in '%s'", checkout,
+				       kernel_tops[i]);
+		}
+	}
+	return 0;
+}
+
+/* The device of the nearest part of `path` that exists. */
+static int device_of(const char *path, dev_t *ret_dev)
+{
+	AUTO_FREE char *at = text_copy(path);
+	struct stat st;
+
+	while (stat(at, &st) < 0) {
+		char *slash = strrchr(at, '/');
+
+		if (errno != ENOENT || !slash || slash == at) {
+			return -errno;
+		}
+		*slash = '\0';
+	}
+	*ret_dev = st.st_dev;
+	return 0;
+}
+
+/* A daemon whose changes lay in a view would wait for another one, or for
+ * itself. */
+static int check_not_in_view(const char *scratch_dir)
+{
+	struct mountinfo info;
+	bool in_view = false;
+	dev_t dev;
+
+	if (device_of(scratch_dir, &dev) < 0 || mountinfo_read(&info) < 0) {
+		return 0; /* making the folder will say what is wrong */
+	}
+	for (size_t i = 0; i < info.count; i++) {
+		in_view = in_view ||
+			  (info.entries[i].dev == dev &&
+			   strcmp(info.entries[i].type, VIEW_FS_TYPE) == 0);
+	}
+	mountinfo_release(&info);
+	if (in_view) {
+		return failure(EXIT_NOT_SET_UP,
+			       "scratch folder '%s' is inside a view",
+			       scratch_dir);
+	}
+	return 0;
+}
+
+static int check_scratch(const struct spec *spec)
+{
+	const char *scratch = spec->scratch_dir;
+
+	if (path_is_within(scratch, spec->checkout)) {
+		return failure(EXIT_NOT_SET_UP,
+			       "scratch folder '%s' is inside the checkout "
+			       "'%s'",
+			       scratch, spec->checkout);
+	}
+	if (path_is_within(spec->checkout, scratch)) {
+		return failure(EXIT_NOT_SET_UP,
+			       "checkout '%s' is inside the scratch folder "
+			       "'%s'",
+			       spec->checkout, scratch);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(shown_tops); i++) {
+		if (path_is_within(scratch, shown_tops[i])) {
+			return failure(EXIT_NOT_SET_UP,
+				       "scratch folder '%s' is in '%s', which "
+				       "every sandbox sees",
+				       scratch, shown_tops[i]);
+		}
+	}
+	return check_not_in_view(scratch);
+}
+
+int spec_parse(struct spec *ret_spec, int argc, char **argv)
+{
+	struct options options = {0};
+	struct spec *spec = ret_spec;
+	int code;
+
+	*spec = (struct spec){.role = ROLE_REVIEW};
+	code = take_options(spec, &options, argc, argv);
+	code = code ? code : resolve_checkout(spec, options.checkout);
+	code = code ? code : resolve_home(spec);
+	code = code ? code
+		    : spec_resolve_scratch(options.scratch_dir,
+					   &spec->scratch_dir);
+	code = code ? code : check_checkout(spec);
+	return code ? code : check_scratch(spec);
+}
+
+void spec_release(struct spec *spec)
+{
+	free(spec->name);
+	free(spec->checkout);
+	free(spec->cwd);
+	free(spec->home);
+	free(spec->scratch_dir);
+	*spec = (struct spec){0};
+}
