@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #include "legato-config.h"
+#include "owner.h"
 
 #if LEGATO_FAULT_INJECTION
 
@@ -81,6 +82,20 @@ static int fault_for(const char *call)
 		result_ == -1 ? -errno : result_;                              \
 	})
 
+/*
+ * Repeats a refused call as the files' owner (owner.h). Only calls relative to
+ * a descriptor: AT_FDCWD is the process's own.
+ */
+#define AS_OWNER(result, ...)                                                  \
+	as_owner(result, &(struct owner_request){__VA_ARGS__})
+
+static ssize_t as_owner(ssize_t result, const struct owner_request *request)
+{
+	return result == -EACCES && owner_is_running() && request->fd >= 0
+		       ? owner_call(request)
+		       : result;
+}
+
 #define PROC_FD_PATH_BYTES 32
 
 static void proc_fd_path(char path[PROC_FD_PATH_BYTES], int fd)
@@ -90,8 +105,12 @@ static void proc_fd_path(char path[PROC_FD_PATH_BYTES], int fd)
 
 int sys_openat(int dirfd, const char *name, int flags, mode_t mode)
 {
+	int result;
+
 	FAULT(openat);
-	return RETRY(openat(dirfd, name, flags | O_CLOEXEC, mode));
+	result = RETRY(openat(dirfd, name, flags | O_CLOEXEC, mode));
+	return (int)AS_OWNER(result, .call = OWNER_OPENAT, .fd = dirfd,
+			     .name = name, .flags = flags, .mode = mode);
 }
 
 int sys_open_beneath(int dirfd, const char *path, int flags)
@@ -108,18 +127,23 @@ int sys_open_beneath(int dirfd, const char *path, int flags)
 		long fd = RETRY(syscall(SYS_openat2, dirfd, *path ? path : ".",
 					&how, sizeof(how)));
 		if (fd != -EAGAIN) {
-			return (int)fd;
+			return (int)AS_OWNER(fd, .call = OWNER_OPEN_BENEATH,
+					     .fd = dirfd, .name = path,
+					     .flags = flags);
 		}
 	}
 }
 
 int sys_reopen(int fd, int flags)
 {
+	int result;
 	char path[PROC_FD_PATH_BYTES];
 
 	FAULT(openat);
 	proc_fd_path(path, fd);
-	return RETRY(open(path, flags | O_CLOEXEC));
+	result = RETRY(open(path, flags | O_CLOEXEC));
+	return (int)AS_OWNER(result, .call = OWNER_REOPEN, .fd = fd,
+			     .flags = flags);
 }
 
 int sys_close(int fd)
@@ -220,9 +244,14 @@ int sys_syncfs(int fd)
 
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st)
 {
+	int result;
+
 	FAULT(fstatat);
-	return RETRY(fstatat(dirfd, name, ret_st,
-			     AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+	result = RETRY(fstatat(dirfd, name, ret_st,
+			       AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+	return (int)AS_OWNER(result, .call = OWNER_FSTATAT, .fd = dirfd,
+			     .name = name, .ret_data = ret_st,
+			     .ret_size = sizeof(*ret_st));
 }
 
 int sys_fstat(int fd, struct stat *ret_st)
@@ -246,8 +275,12 @@ int sys_faccessat(int dirfd, const char *name, int mode)
 
 ssize_t sys_readlinkat(int dirfd, const char *name, char *target, size_t size)
 {
+	ssize_t result;
+
 	FAULT(readlinkat);
-	return RETRY(readlinkat(dirfd, name, target, size));
+	result = RETRY(readlinkat(dirfd, name, target, size));
+	return AS_OWNER(result, .call = OWNER_READLINKAT, .fd = dirfd,
+			.name = name, .ret_data = target, .ret_size = size);
 }
 
 /* The kernel's fchmodat2 is too new (Linux 6.6) and glibc's emulation of
@@ -255,13 +288,14 @@ ssize_t sys_readlinkat(int dirfd, const char *name, char *target, size_t size)
 int sys_fchmodat(int dirfd, const char *name, mode_t mode)
 {
 	char path[PROC_FD_PATH_BYTES];
+	int result;
 
 	FAULT(fchmodat);
-	if (*name) {
-		return RETRY(fchmodat(dirfd, name, mode, 0));
-	}
 	proc_fd_path(path, dirfd);
-	return RETRY(chmod(path, mode));
+	result = *name ? RETRY(fchmodat(dirfd, name, mode, 0))
+		       : RETRY(chmod(path, mode));
+	return (int)AS_OWNER(result, .call = OWNER_FCHMODAT, .fd = dirfd,
+			     .name = name, .mode = mode);
 }
 
 int sys_fchmod(int fd, mode_t mode)
@@ -272,9 +306,13 @@ int sys_fchmod(int fd, mode_t mode)
 
 int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid)
 {
+	int result;
+
 	FAULT(fchownat);
-	return RETRY(fchownat(dirfd, name, uid, gid,
-			      AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+	result = RETRY(fchownat(dirfd, name, uid, gid,
+				AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+	return (int)AS_OWNER(result, .call = OWNER_FCHOWNAT, .fd = dirfd,
+			     .name = name, .uid = uid, .gid = gid);
 }
 
 int sys_fchown(int fd, uid_t uid, gid_t gid)
@@ -286,14 +324,15 @@ int sys_fchown(int fd, uid_t uid, gid_t gid)
 int sys_utimensat(int dirfd, const char *name, const struct timespec times[2])
 {
 	char path[PROC_FD_PATH_BYTES];
+	int result;
 
 	FAULT(utimensat);
-	if (*name) {
-		return RETRY(
-			utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW));
-	}
 	proc_fd_path(path, dirfd);
-	return RETRY(utimensat(AT_FDCWD, path, times, 0));
+	result = *name ? RETRY(utimensat(dirfd, name, times,
+					 AT_SYMLINK_NOFOLLOW))
+		       : RETRY(utimensat(AT_FDCWD, path, times, 0));
+	return (int)AS_OWNER(result, .call = OWNER_UTIMENSAT, .fd = dirfd,
+			     .name = name, .times = times);
 }
 
 int sys_futimens(int fd, const struct timespec times[2])
@@ -304,49 +343,80 @@ int sys_futimens(int fd, const struct timespec times[2])
 
 int sys_mkdirat(int dirfd, const char *name, mode_t mode)
 {
+	int result;
+
 	FAULT(mkdirat);
-	return RETRY(mkdirat(dirfd, name, mode));
+	result = RETRY(mkdirat(dirfd, name, mode));
+	return (int)AS_OWNER(result, .call = OWNER_MKDIRAT, .fd = dirfd,
+			     .name = name, .mode = mode);
 }
 
 int sys_mknodat(int dirfd, const char *name, mode_t mode, dev_t dev)
 {
+	int result;
+
 	FAULT(mknodat);
-	return RETRY(mknodat(dirfd, name, mode, dev));
+	result = RETRY(mknodat(dirfd, name, mode, dev));
+	return (int)AS_OWNER(result, .call = OWNER_MKNODAT, .fd = dirfd,
+			     .name = name, .mode = mode, .dev = dev);
 }
 
 int sys_symlinkat(const char *target, int dirfd, const char *name)
 {
+	int result;
+
 	FAULT(symlinkat);
-	return RETRY(symlinkat(target, dirfd, name));
+	result = RETRY(symlinkat(target, dirfd, name));
+	return (int)AS_OWNER(result, .call = OWNER_SYMLINKAT, .fd = dirfd,
+			     .name = name, .second_name = target);
 }
 
 int sys_linkat(int from_dirfd, const char *from, int to_dirfd, const char *to)
 {
+	int result;
+
 	FAULT(linkat);
-	return RETRY(linkat(from_dirfd, from, to_dirfd, to, 0));
+	result = RETRY(linkat(from_dirfd, from, to_dirfd, to, 0));
+	return (int)AS_OWNER(result, .call = OWNER_LINKAT, .fd = from_dirfd,
+			     .name = from, .second_fd = to_dirfd,
+			     .has_second_fd = true, .second_name = to);
 }
 
 int sys_link_fd(int fd, int to_dirfd, const char *to)
 {
+	int result;
 	char path[PROC_FD_PATH_BYTES];
 
 	FAULT(linkat);
 	/* AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH. */
 	proc_fd_path(path, fd);
-	return RETRY(linkat(AT_FDCWD, path, to_dirfd, to, AT_SYMLINK_FOLLOW));
+	result = RETRY(linkat(AT_FDCWD, path, to_dirfd, to, AT_SYMLINK_FOLLOW));
+	return (int)AS_OWNER(result, .call = OWNER_LINK_FD, .fd = fd,
+			     .second_fd = to_dirfd, .has_second_fd = true,
+			     .second_name = to);
 }
 
 int sys_unlinkat(int dirfd, const char *name, int flags)
 {
+	int result;
+
 	FAULT(unlinkat);
-	return RETRY(unlinkat(dirfd, name, flags));
+	result = RETRY(unlinkat(dirfd, name, flags));
+	return (int)AS_OWNER(result, .call = OWNER_UNLINKAT, .fd = dirfd,
+			     .name = name, .flags = flags);
 }
 
 int sys_renameat2(int from_dirfd, const char *from, int to_dirfd,
 		  const char *to, unsigned int flags)
 {
+	int result;
+
 	FAULT(renameat2);
-	return RETRY(renameat2(from_dirfd, from, to_dirfd, to, flags));
+	result = RETRY(renameat2(from_dirfd, from, to_dirfd, to, flags));
+	return (int)AS_OWNER(result, .call = OWNER_RENAMEAT2, .fd = from_dirfd,
+			     .name = from, .second_fd = to_dirfd,
+			     .has_second_fd = true, .second_name = to,
+			     .flags = (int)flags);
 }
 
 /* "/proc/self/fd/N" or "/proc/self/fd/N/NAME": the *xattrat calls are too new
@@ -364,6 +434,7 @@ static int xattr_path(char path[XATTR_PATH_BYTES], int dirfd, const char *name)
 ssize_t sys_getxattrat(int dirfd, const char *name, const char *attr,
 		       void *value, size_t size)
 {
+	ssize_t result;
 	char path[XATTR_PATH_BYTES];
 	int error = xattr_path(path, dirfd, name);
 
@@ -372,13 +443,17 @@ ssize_t sys_getxattrat(int dirfd, const char *name, const char *attr,
 		return error;
 	}
 	/* The magic link itself must be followed to reach `dirfd`. */
-	return *name ? RETRY(lgetxattr(path, attr, value, size))
-		     : RETRY(getxattr(path, attr, value, size));
+	result = *name ? RETRY(lgetxattr(path, attr, value, size))
+		       : RETRY(getxattr(path, attr, value, size));
+	return AS_OWNER(result, .call = OWNER_GETXATTRAT, .fd = dirfd,
+			.name = name, .second_name = attr, .ret_data = value,
+			.ret_size = size);
 }
 
 int sys_setxattrat(int dirfd, const char *name, const char *attr,
 		   const void *value, size_t size, int flags)
 {
+	int result;
 	char path[XATTR_PATH_BYTES];
 	int error = xattr_path(path, dirfd, name);
 
@@ -386,12 +461,16 @@ int sys_setxattrat(int dirfd, const char *name, const char *attr,
 	if (error) {
 		return error;
 	}
-	return *name ? RETRY(lsetxattr(path, attr, value, size, flags))
-		     : RETRY(setxattr(path, attr, value, size, flags));
+	result = *name ? RETRY(lsetxattr(path, attr, value, size, flags))
+		       : RETRY(setxattr(path, attr, value, size, flags));
+	return (int)AS_OWNER(result, .call = OWNER_SETXATTRAT, .fd = dirfd,
+			     .name = name, .second_name = attr, .value = value,
+			     .value_size = size, .flags = flags);
 }
 
 int sys_removexattrat(int dirfd, const char *name, const char *attr)
 {
+	int result;
 	char path[XATTR_PATH_BYTES];
 	int error = xattr_path(path, dirfd, name);
 
@@ -399,12 +478,15 @@ int sys_removexattrat(int dirfd, const char *name, const char *attr)
 	if (error) {
 		return error;
 	}
-	return *name ? RETRY(lremovexattr(path, attr))
-		     : RETRY(removexattr(path, attr));
+	result = *name ? RETRY(lremovexattr(path, attr))
+		       : RETRY(removexattr(path, attr));
+	return (int)AS_OWNER(result, .call = OWNER_REMOVEXATTRAT, .fd = dirfd,
+			     .name = name, .second_name = attr);
 }
 
 ssize_t sys_listxattrat(int dirfd, const char *name, char *list, size_t size)
 {
+	ssize_t result;
 	char path[XATTR_PATH_BYTES];
 	int error = xattr_path(path, dirfd, name);
 
@@ -412,8 +494,10 @@ ssize_t sys_listxattrat(int dirfd, const char *name, char *list, size_t size)
 	if (error) {
 		return error;
 	}
-	return *name ? RETRY(llistxattr(path, list, size))
-		     : RETRY(listxattr(path, list, size));
+	result = *name ? RETRY(llistxattr(path, list, size))
+		       : RETRY(listxattr(path, list, size));
+	return AS_OWNER(result, .call = OWNER_LISTXATTRAT, .fd = dirfd,
+			.name = name, .ret_data = list, .ret_size = size);
 }
 
 struct sys_fsids sys_fsids_set(uid_t uid, gid_t gid)

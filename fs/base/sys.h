@@ -6,6 +6,9 @@
  * O_CLOEXEC. EINTR is retried, except by sys_close, which always releases the
  * descriptor. Names are relative to `dirfd`; AT_FDCWD where said.
  *
+ * A call on a name or descriptor that fails with EACCES is repeated by the
+ * owner's helper where there is one (owner.h).
+ *
  * Faults: built with -Dfault_injection=true, the environment variable
  * LEGATO_FAULT="CALL:K:ERRNO[:N]" (read once, at start) makes the K-th call
  * of sys_CALL, and the N-1 calls after it, fail with ERRNO, a number;

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "manifest.h"
 #include "ops.h"
+#include "owner.h"
 #include "path.h"
 #include "sys.h"
 
@@ -314,8 +315,10 @@ int serve(const struct serve_options *options)
 	}
 	/* The kernel has applied the caller's; ours must not come on top. */
 	umask(0);
+	owner_start();
 	error = server_init(&server, options);
 	if (error) {
+		owner_stop();
 		return error;
 	}
 	session = new_session(&server, options);
@@ -326,5 +329,6 @@ int serve(const struct serve_options *options)
 	log_info("stopped: %s, %zu nodes", error ? err_name(error) : "ok",
 		 nodes_count(&server.fs.nodes));
 	server_release(&server);
+	owner_stop();
 	return error;
 }
