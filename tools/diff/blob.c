@@ -17,12 +17,20 @@ unsigned int blob_mode(const struct change_side *side)
 				    : GIT_FILEMODE_BLOB;
 }
 
-int blob_load(struct blob *blob, const struct layer *layer, const char *path,
-	      const struct change_side *side)
+bool blob_is_possible(const struct change_side *side)
 {
-	AUTO_FD fd = content_open_entry(layer, path);
-	int error = fd < 0 ? fd : content_load(fd, "", side->kind, &blob->data);
+	return blob_mode(side) != 0 &&
+	       side->id.size_bytes <= CONTENT_MAX_LOAD_BYTES;
+}
 
+/* `fd` is the side's entry, or -errno. */
+static int load(struct blob *blob, int fd, const struct change_side *side)
+{
+	int error = fd;
+
+	if (fd >= 0) {
+		error = content_load(fd, "", side->kind, &blob->data);
+	}
 	if (!error && git_odb_hash(&blob->id, blob->data.data, blob->data.len,
 				   GIT_OBJECT_BLOB)) {
 		error = -ENOMEM;
@@ -35,6 +43,22 @@ int blob_load(struct blob *blob, const struct layer *layer, const char *path,
 	return 0;
 }
 
+int blob_load_old(struct blob *blob, const struct sides *sides,
+		  const struct change *change)
+{
+	AUTO_FD fd = content_open_old(sides, change);
+
+	return load(blob, fd, &change->old_side);
+}
+
+int blob_load_new(struct blob *blob, const struct sides *sides,
+		  const struct change *change)
+{
+	AUTO_FD fd = content_open_new(sides, change);
+
+	return load(blob, fd, &change->new_side);
+}
+
 void blob_release(struct blob *blob)
 {
 	buf_release(&blob->data);
@@ -44,10 +68,13 @@ void blob_release(struct blob *blob)
 int blob_diff(git_patch **ret_patch, const struct blob *old_blob,
 	      const struct blob *new_blob, bool with_binary)
 {
-	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	git_diff_options options;
 	const char *old_data = old_blob->mode ? old_blob->data.data : NULL;
 	const char *new_data = new_blob->mode ? new_blob->data.data : NULL;
 
+	if (git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION)) {
+		return -ENOMEM;
+	}
 	options.flags = GIT_DIFF_PATIENCE | GIT_DIFF_INDENT_HEURISTIC;
 	if (with_binary) {
 		options.flags |= GIT_DIFF_SHOW_BINARY;
@@ -98,10 +125,8 @@ int blob_similarity(const struct sides *sides, const struct change *change)
 	if (!(change->flags & CHANGE_CONTENT)) {
 		return 100;
 	}
-	if (blob_load(&old_blob, &sides->base, change->old_path,
-		      &change->old_side) ||
-	    blob_load(&new_blob, &sides->upper, change->path,
-		      &change->new_side)) {
+	if (blob_load_old(&old_blob, sides, change) ||
+	    blob_load_new(&new_blob, sides, change)) {
 		return -1;
 	}
 	return blob_likeness(&old_blob, &new_blob);

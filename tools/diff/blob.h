@@ -4,7 +4,8 @@
  *
  * git knows files (100644, 100755) and links (120000), and nothing else.
  *
- * Calling sequence: `AUTO_BLOB blob = BLOB_INIT;`, blob_load, use. An absent
+ * Calling sequence: `AUTO_BLOB blob = BLOB_INIT;`, blob_load_old or
+ * blob_load_new, use. An absent
  * side is a blob left at BLOB_INIT. git_libgit2_init comes first.
  *
  * Threads: one at a time per blob.
@@ -35,10 +36,15 @@ struct blob {
 /* git's mode for a side; 0 where git has none for its kind. */
 unsigned int blob_mode(const struct change_side *side);
 
-/* Reads `path` of `layer`. -EFBIG above CONTENT_MAX_LOAD_BYTES, or as
+/* Whether a side can be a blob: of a kind that git knows, and not too big. */
+bool blob_is_possible(const struct change_side *side);
+
+/* Reads a side of a change. -EFBIG above CONTENT_MAX_LOAD_BYTES, or as
  * content_load; the blob is absent then. */
-int blob_load(struct blob *blob, const struct layer *layer, const char *path,
-	      const struct change_side *side) MUST_CHECK;
+int blob_load_old(struct blob *blob, const struct sides *sides,
+		  const struct change *change) MUST_CHECK;
+int blob_load_new(struct blob *blob, const struct sides *sides,
+		  const struct change *change) MUST_CHECK;
 
 void blob_release(struct blob *blob);
 

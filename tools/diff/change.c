@@ -63,6 +63,7 @@ static void release_change(struct change *change)
 {
 	free(change->path);
 	free(change->old_path);
+	free(change->lower_path);
 }
 
 static int compare_paths(const void *a, const void *b)

@@ -6,7 +6,8 @@
  * then rewrite it; the formats only read it.
  *
  * Invariants:
- * - `path` is relative to the view's root, never empty; the root is ".".
+ * - `path` is relative to the view's root, never empty; the root itself is
+ *   CHANGE_ROOT_PATH.
  * - A: only the new side exists. D: only the old one. M, T, R and
  *   CHANGE_NONE: both. T: the kinds differ. R: `old_path` is where the old
  *   side lies; everywhere else it lies at `path`.
@@ -55,6 +56,8 @@ enum change_kind {
 	KIND_CHAR = 'c',
 };
 
+#define CHANGE_ROOT_PATH "."
+
 /* What differs, where both sides exist with the same kind. */
 enum change_flags {
 	CHANGE_CONTENT = 1 << 0, /* bytes, link target, device number */
@@ -82,9 +85,13 @@ struct change {
 	enum change_noise noise;
 	char *path;     /* owned */
 	char *old_path; /* owned; R only */
+	/* Owned. Where in the base the new side lies, if a directory that was
+	 * renamed shows it; NULL: in the upper. */
+	char *lower_path;
 	struct change_side old_side;
 	struct change_side new_side;
-	bool has_origin; /* the upper file says which base file it was */
+	bool has_origin; /* it is known which base file the new side is or was
+			  */
 	struct origin origin;
 };
 

@@ -6,21 +6,22 @@
 #include "compare.h"
 #include "names.h"
 #include "path.h"
+#include "redirect.h"
 #include "sys.h"
 #include "whiteout.h"
 
-enum task_kind {
-	TASK_MERGED, /* a directory of the upper, over one of the base */
-	TASK_OPAQUE, /* the same, but nothing of the base shows through */
-	TASK_FRESH,  /* a directory of the upper, over nothing comparable */
-	TASK_GONE,   /* a directory of the base that the view hides */
-};
+#define FIRST_CAPACITY 64
 
-/* A directory that is still to be read. */
+/*
+ * A directory that is still to be read: of the view, of the base, or of both.
+ */
 struct task {
-	enum task_kind kind;
-	char *path; /* owned */
-	/* Told as added or deleted itself when it turns out to be empty. */
+	char *path;    /* owned */
+	bool in_upper; /* the upper has it */
+	char *lower;   /* owned: the base's directory that shows through there,
+			  or NULL */
+	bool in_base;  /* the base has a directory at `path` */
+	/* Tell the directory itself as A or D if it turns out to be empty. */
 	bool tell_empty;
 	struct change_side side;
 };
@@ -35,36 +36,49 @@ struct walk {
 	size_t capacity;
 };
 
-/* One directory that is being read. */
+/* One directory while it is read. A descriptor is -1 where the task says that
+ * there is none; where the base's own directory shows through, `lower_fd` is
+ * too, and only the upper's names matter. */
 struct place {
 	const struct task *task;
-	int upper_fd; /* -1 for TASK_GONE */
-	int base_fd;  /* -1 for TASK_FRESH */
-	struct names names;
+	int upper_fd;
+	int lower_fd;
+	int base_fd;
+	struct names upper_names;
+	size_t n_shown;
+	size_t n_base;
 };
 
-/* Takes `path`. */
-static int push(struct walk *walk, enum task_kind kind, char *path,
-		bool tell_empty, const struct change_side *side)
+/* What the view shows at one name. */
+struct shown {
+	struct change_side side; /* KIND_NONE: nothing */
+	int dirfd;
+	bool in_upper;
+};
+
+static void release_task(struct task *task)
+{
+	free(task->path);
+	free(task->lower);
+}
+
+/* Takes the task's strings. */
+static int push(struct walk *walk, struct task *task)
 {
 	if (walk->n_tasks == walk->capacity) {
-		size_t capacity = walk->capacity ? walk->capacity * 2 : 64;
+		size_t capacity =
+			walk->capacity ? walk->capacity * 2 : FIRST_CAPACITY;
 		struct task *tasks =
 			reallocarray(walk->tasks, capacity, sizeof(*tasks));
 
 		if (!tasks) {
-			free(path);
+			release_task(task);
 			return -ENOMEM;
 		}
 		walk->tasks = tasks;
 		walk->capacity = capacity;
 	}
-	walk->tasks[walk->n_tasks++] = (struct task){
-		.kind = kind,
-		.path = path,
-		.tell_empty = tell_empty,
-		.side = *side,
-	};
+	walk->tasks[walk->n_tasks++] = *task;
 	return 0;
 }
 
@@ -87,10 +101,19 @@ static int survive(struct walk *walk, const char *path, int error)
 	return 0;
 }
 
-static int add_one_sided(struct walk *walk, enum change_letter letter,
-			 char *path, const struct change_side *side)
+/* The base's directory at the task's own path shows through. */
+static bool is_plain(const struct task *task)
 {
-	struct change *change = change_list_add(walk->list, path);
+	return task->lower && task->in_base &&
+	       strcmp(task->lower, task->path) == 0;
+}
+
+/* ---------------------------------------------------------------- one entry */
+
+static int add_one_sided(struct walk *walk, enum change_letter letter,
+			 const char *path, const struct change_side *side)
+{
+	struct change *change = change_list_add(walk->list, strdup(path));
 
 	if (!change) {
 		return -ENOMEM;
@@ -104,18 +127,17 @@ static int add_one_sided(struct walk *walk, enum change_letter letter,
 	return 0;
 }
 
-/* The base's entry `name`; KIND_NONE where there is none. */
-static int stat_base(struct change_side *ret_side, int base_fd,
-		     const char *name)
+/* An entry of the base; KIND_NONE where there is none. */
+static int stat_base(struct change_side *ret_side, int dirfd, const char *name)
 {
 	struct stat st;
 	int error;
 
 	*ret_side = (struct change_side){.kind = KIND_NONE};
-	if (base_fd < 0) {
+	if (dirfd < 0) {
 		return 0;
 	}
-	error = sys_fstatat(base_fd, name, &st);
+	error = sys_fstatat(dirfd, name, &st);
 	if (error) {
 		return is_vanished(error) ? 0 : error;
 	}
@@ -126,29 +148,49 @@ static int stat_base(struct change_side *ret_side, int base_fd,
 	return 0;
 }
 
-/* The base entry at `path` (taken) is hidden by the view. */
-static int add_deleted(struct walk *walk, char *path,
+static int stat_shown(struct shown *ret_shown, const struct place *place,
+		      const char *name)
+{
+	struct stat st;
+	int error;
+
+	*ret_shown = (struct shown){.dirfd = -1};
+	if (!names_contain(&place->upper_names, name)) {
+		ret_shown->dirfd = place->lower_fd;
+		return stat_base(&ret_shown->side, place->lower_fd, name);
+	}
+	error = sys_fstatat(place->upper_fd, name, &st);
+	if (error) {
+		return error;
+	}
+	ret_shown->dirfd = place->upper_fd;
+	ret_shown->in_upper = true;
+	if (!whiteout_is(&st)) {
+		change_side_from_stat(&ret_shown->side, &st);
+	}
+	return 0;
+}
+
+/* The directory at `path` of the base is hidden by the view. */
+static int push_hidden(struct walk *walk, const char *path,
 		       const struct change_side *side, bool tell_empty)
 {
-	if (side->kind == KIND_NONE) {
-		free(path);
-		return 0;
-	}
-	if (side->kind == KIND_DIR) {
-		return push(walk, TASK_GONE, path, tell_empty, side);
-	}
-	return add_one_sided(walk, CHANGE_DELETED, path, side);
+	struct task task = {
+		.path = strdup(path),
+		.in_base = true,
+		.tell_empty = tell_empty,
+		.side = *side,
+	};
+
+	return task.path ? push(walk, &task) : -ENOMEM;
 }
 
 /* Both sides are there, with the same kind: M, or touched but equal. */
 static int compare_pair(struct walk *walk, struct change *change,
-			const struct place *place, const char *name)
+			const struct compare_end *below,
+			const struct compare_end *above)
 {
-	const struct compare_end below = {place->base_fd, name,
-					  &change->old_side};
-	const struct compare_end above = {place->upper_fd, name,
-					  &change->new_side};
-	int flags = compare_ends(&below, &above);
+	int flags = compare_ends(below, above);
 
 	if (flags < 0) {
 		int error = survive(walk, change->path, flags);
@@ -164,281 +206,318 @@ static int compare_pair(struct walk *walk, struct change *change,
 	return 0;
 }
 
-/* Which base file this one came from; a warning if that can't be told. */
-static void read_origin(struct walk *walk, struct change *change, int dirfd,
-			const char *name)
+/* Which base file the view's file is or was. */
+static int find_origin(struct walk *walk, struct change *change,
+		       const struct place *place, const char *name,
+		       const struct shown *shown)
 {
-	int found = origin_read(dirfd, name, &change->origin);
+	int found;
 
+	if (!shown->in_upper) {
+		change->lower_path = path_join(place->task->lower, name);
+		change->origin = shown->side.id;
+		change->has_origin = true;
+		return change->lower_path ? 0 : -ENOMEM;
+	}
+	if (shown->side.kind != KIND_FILE) {
+		return 0;
+	}
+	found = origin_read(shown->dirfd, name, &change->origin);
 	change->has_origin = found == 1;
 	if (found == -EBADMSG) {
 		trouble_warn(walk->trouble, "broken origin attribute",
 			     change->path);
 	}
+	return 0;
 }
 
-/* Queues what lies in the upper at `path` (taken) against what lies below. */
+/* Queues what the view shows at `path` against what the base has there. */
 static int add_pair(struct walk *walk, const struct place *place,
-		    const char *name, char *path,
+		    const char *name, const char *path,
 		    const struct change_side *old_side,
-		    const struct change_side *new_side)
+		    const struct shown *shown)
 {
-	struct change *change = change_list_add(walk->list, path);
+	struct change *change = change_list_add(walk->list, strdup(path));
+	struct compare_end below = {place->base_fd, name, NULL};
+	struct compare_end above = {shown->dirfd, name, NULL};
+	int error;
 
 	if (!change) {
 		return -ENOMEM;
 	}
 	change->old_side = *old_side;
-	change->new_side = *new_side;
-	if (new_side->kind == KIND_FILE) {
-		read_origin(walk, change, place->upper_fd, name);
+	change->new_side = shown->side;
+	error = find_origin(walk, change, place, name, shown);
+	if (error) {
+		return error;
 	}
 	if (old_side->kind == KIND_NONE) {
 		change->letter = CHANGE_ADDED;
-	} else if (old_side->kind != new_side->kind) {
+	} else if (old_side->kind != shown->side.kind) {
 		change->letter = CHANGE_TYPE;
 	} else {
-		return compare_pair(walk, change, place, name);
+		below.side = &change->old_side;
+		above.side = &change->new_side;
+		return compare_pair(walk, change, &below, &above);
 	}
 	return 0;
 }
 
-/* How the upper's directory `name` relates to the base's entry there. */
-static int dir_task_kind(const struct place *place, const char *name,
-			 const struct change_side *old_side)
-{
-	int opaque;
+/* ---------------------------------------------------------------- directories
+ */
 
-	if (old_side->kind != KIND_DIR) {
-		return TASK_FRESH;
+/*
+ * The base's directory that shows through the view's directory `name`: where
+ * a redirect of it points, else what lies beneath by its name, unless it is
+ * opaque. *ret_lower is NULL for none; the caller frees.
+ */
+static int find_lower(const struct place *place, const char *name,
+		      const struct shown *shown,
+		      const struct change_side *old_side, char **ret_lower)
+{
+	const struct task *task = place->task;
+	struct change_side below = *old_side;
+	int found = 0;
+
+	*ret_lower = NULL;
+	if (shown->in_upper) {
+		found = redirect_read(shown->dirfd, name, ret_lower);
+		if (found) {
+			return found < 0 ? found : 0;
+		}
+		found = whiteout_is_opaque(shown->dirfd, name);
 	}
-	if (place->task->kind == TASK_OPAQUE) {
-		return TASK_OPAQUE;
+	if (found || !task->lower) {
+		return found < 0 ? found : 0;
 	}
-	opaque = whiteout_is_opaque(place->upper_fd, name);
-	if (opaque < 0) {
-		return opaque;
+	if (!is_plain(task)) {
+		found = stat_base(&below, place->lower_fd, name);
 	}
-	return opaque ? TASK_OPAQUE : TASK_MERGED;
+	if (found || below.kind != KIND_DIR) {
+		return found;
+	}
+	*ret_lower = path_join(task->lower, name);
+	return *ret_lower ? 0 : -ENOMEM;
 }
 
 static int add_dir(struct walk *walk, const struct place *place,
 		   const char *name, const char *path,
 		   const struct change_side *old_side,
-		   const struct change_side *new_side)
+		   const struct shown *shown)
 {
-	int kind = dir_task_kind(place, name, old_side);
-	char *copy;
-	int error = 0;
+	struct task task = {
+		.in_upper = shown->in_upper,
+		.in_base = old_side->kind == KIND_DIR,
+		.tell_empty = old_side->kind == KIND_NONE,
+		.side = shown->side,
+	};
+	int error = find_lower(place, name, shown, old_side, &task.lower);
 
-	if (kind < 0) {
-		return survive(walk, path, kind);
+	if (error) {
+		return survive(walk, path, error);
 	}
 	if (old_side->kind != KIND_NONE) {
-		error = add_pair(walk, place, name, strdup(path), old_side,
-				 new_side);
+		error = add_pair(walk, place, name, path, old_side, shown);
 	}
-	if (error) {
-		return error;
+	task.path = strdup(path);
+	if (error || !task.path) {
+		release_task(&task);
+		return -ENOMEM;
 	}
-	copy = strdup(path);
-	return copy ? push(walk, (enum task_kind)kind, copy,
-			   old_side->kind == KIND_NONE, new_side)
-		    : -ENOMEM;
+	return push(walk, &task);
 }
 
-/* One entry of an upper directory. */
-static int add_entry(struct walk *walk, const struct place *place,
-		     const char *name)
+/* One name, which the upper, the base, or what shows through may have. */
+static int add_name(struct walk *walk, struct place *place, const char *name)
 {
 	AUTO_FREE char *path = path_join(place->task->path, name);
 	struct change_side old_side;
-	struct change_side new_side;
-	struct stat st;
+	struct shown shown;
 	int error;
 
 	if (!path) {
 		return -ENOMEM;
 	}
-	error = sys_fstatat(place->upper_fd, name, &st);
+	error = stat_shown(&shown, place, name);
 	error = error ? error : stat_base(&old_side, place->base_fd, name);
 	if (error) {
 		return survive(walk, path, error);
 	}
-	if (whiteout_is(&st)) {
-		return add_deleted(walk, TAKE_PTR(path), &old_side, true);
-	}
-	change_side_from_stat(&new_side, &st);
-	if (new_side.kind == KIND_DIR) {
-		return add_dir(walk, place, name, path, &old_side, &new_side);
+	place->n_shown += shown.side.kind != KIND_NONE;
+	if (shown.side.kind == KIND_DIR) {
+		return add_dir(walk, place, name, path, &old_side, &shown);
 	}
 	if (old_side.kind == KIND_DIR) {
-		char *gone = strdup(path);
+		error = push_hidden(walk, path, &old_side,
+				    shown.side.kind == KIND_NONE);
+	} else if (old_side.kind && !shown.side.kind) {
+		error = add_one_sided(walk, CHANGE_DELETED, path, &old_side);
+	}
+	if (error || !shown.side.kind) {
+		return error;
+	}
+	return add_pair(walk, place, name, path, &old_side, &shown);
+}
 
-		error = gone ? add_deleted(walk, gone, &old_side, false)
-			     : -ENOMEM;
-		if (error) {
-			return error;
+/* All names of one of the directories, but those that `done` had. */
+static int add_names(struct walk *walk, struct place *place,
+		     const struct names *names, const struct names *done)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < names->n && !error; i++) {
+		const char *name = names->items[i];
+
+		if ((names == &place->upper_names ||
+		     !names_contain(&place->upper_names, name)) &&
+		    !(done && names_contain(done, name))) {
+			error = add_name(walk, place, name);
 		}
 	}
-	return add_pair(walk, place, name, TAKE_PTR(path), &old_side,
-			&new_side);
-}
-
-/* One entry of a base directory that the view hides, unless the upper has
- * something at its place. */
-static int add_hidden(struct walk *walk, const struct place *place,
-		      const char *name)
-{
-	AUTO_FREE char *path = NULL;
-	struct change_side side;
-	int error;
-
-	if (names_contain(&place->names, name)) {
-		return 0;
-	}
-	path = path_join(place->task->path, name);
-	if (!path) {
-		return -ENOMEM;
-	}
-	error = stat_base(&side, place->base_fd, name);
-	if (error) {
-		return survive(walk, path, error);
-	}
-	return add_deleted(walk, TAKE_PTR(path), &side, true);
-}
-
-static int add_all_hidden(struct walk *walk, const struct place *place,
-			  size_t *ret_count)
-{
-	AUTO_NAMES names = {0};
-	int error = names_read(&names, place->base_fd);
-
-	*ret_count = names.n;
-	if (error) {
-		return survive(walk, place->task->path, error);
-	}
-	for (size_t i = 0; i < names.n && !error; i++) {
-		error = add_hidden(walk, place, names.items[i]);
-	}
 	return error;
 }
 
-static int read_gone(struct walk *walk, const struct task *task)
+/* Reads a directory of the base. One that can't be read is told, and taken as
+ * empty. */
+static int read_base_names(struct walk *walk, const char *path, int dirfd,
+			   struct names *names)
 {
-	struct place place = {.task = task, .upper_fd = -1};
-	AUTO_FD base_fd = layer_open_path(&walk->sides->base, task->path,
-					  O_PATH | O_DIRECTORY);
-	size_t count = 0;
-	int error = base_fd < 0 ? survive(walk, task->path, base_fd) : 0;
+	int error = dirfd < 0 ? 0 : names_read(names, dirfd);
 
-	place.base_fd = base_fd;
-	if (base_fd >= 0) {
-		error = add_all_hidden(walk, &place, &count);
-	}
-	if (!error && count == 0 && task->tell_empty) {
-		char *path = strdup(task->path);
-
-		error = path ? add_one_sided(walk, CHANGE_DELETED, path,
-					     &task->side)
-			     : -ENOMEM;
-	}
-	return error;
+	return error ? survive(walk, path, error) : 0;
 }
 
-/* Opens the place's directories; 0 or -errno. */
-static int open_place(const struct walk *walk, struct place *place)
+static int read_place(struct walk *walk, struct place *place)
 {
 	const struct task *task = place->task;
-	int fd = layer_open_path(&walk->sides->upper, task->path,
-				 O_PATH | O_DIRECTORY);
+	AUTO_NAMES lower_names = {0};
+	AUTO_NAMES base_names = {0};
+	int error = place->upper_fd < 0
+			    ? 0
+			    : names_read(&place->upper_names, place->upper_fd);
 
-	if (fd < 0) {
-		return fd;
-	}
-	place->upper_fd = fd;
-	if (task->kind == TASK_FRESH) {
-		return 0;
-	}
-	fd = layer_open_path(&walk->sides->base, task->path,
-			     O_PATH | O_DIRECTORY);
-	/* The base's directory vanished: then all of ours is new. */
-	if (fd < 0 && !is_vanished(fd)) {
-		return fd;
-	}
-	place->base_fd = fd;
-	return 0;
-}
-
-static int read_upper(struct walk *walk, struct place *place)
-{
-	const struct task *task = place->task;
-	size_t count = 0;
-	int error = open_place(walk, place);
-
-	error = error ? error : names_read(&place->names, place->upper_fd);
 	if (error) {
 		return survive(walk, task->path, error);
 	}
-	for (size_t i = 0; i < place->names.n && !error; i++) {
-		error = add_entry(walk, place, place->names.items[i]);
+	error = add_names(walk, place, &place->upper_names, NULL);
+	if (error || is_plain(task)) {
+		return error;
 	}
-	if (!error && task->kind == TASK_OPAQUE && place->base_fd >= 0) {
-		error = add_all_hidden(walk, place, &count);
-	}
-	return error;
+	error = read_base_names(walk, task->lower ? task->lower : "",
+				place->lower_fd, &lower_names);
+	error = error ? error
+		      : read_base_names(walk, task->path, place->base_fd,
+					&base_names);
+	place->n_base = base_names.n;
+	error = error ? error : add_names(walk, place, &lower_names, NULL);
+	return error ? error
+		     : add_names(walk, place, &base_names, &lower_names);
 }
 
-/* Whether the upper's directory shows nothing: empty, or whiteouts only. */
-static bool is_empty(const struct place *place)
+/* -1 in *ret_fd where the directory is gone. */
+static int open_dir(const struct layer *layer, const char *path, int *ret_fd)
 {
-	for (size_t i = 0; i < place->names.n; i++) {
-		struct stat st;
+	int fd = layer_open_path(layer, path, O_PATH | O_DIRECTORY);
 
-		if (sys_fstatat(place->upper_fd, place->names.items[i], &st) ||
-		    !whiteout_is(&st)) {
-			return false;
+	if (fd < 0 && !is_vanished(fd)) {
+		return fd;
+	}
+	*ret_fd = fd < 0 ? -1 : fd;
+	return 0;
+}
+
+static int open_place(const struct walk *walk, struct place *place)
+{
+	const struct task *task = place->task;
+	const struct layer *base = &walk->sides->base;
+	int error = 0;
+
+	if (task->in_upper) {
+		error = open_dir(&walk->sides->upper, task->path,
+				 &place->upper_fd);
+		if (error || place->upper_fd < 0) {
+			return error ? error : -ENOENT;
 		}
 	}
-	return true;
+	if (task->in_base) {
+		error = open_dir(base, task->path, &place->base_fd);
+	}
+	if (!error && task->lower && !is_plain(task)) {
+		error = open_dir(base, task->lower, &place->lower_fd);
+	}
+	return error;
 }
 
 static void release_place(struct place *place)
 {
 	auto_close_fd(&place->upper_fd);
+	auto_close_fd(&place->lower_fd);
 	auto_close_fd(&place->base_fd);
-	names_release(&place->names);
+	names_release(&place->upper_names);
 }
 
-static int read_task(struct walk *walk, const struct task *task)
+static int run_task(struct walk *walk, const struct task *task)
 {
 	AUTO(release_place)
-	struct place place = {.task = task, .upper_fd = -1, .base_fd = -1};
+	struct place place = {
+		.task = task, .upper_fd = -1, .lower_fd = -1, .base_fd = -1};
+	bool is_hidden = !task->in_upper && !task->lower;
+	int error = open_place(walk, &place);
+
+	error = error ? survive(walk, task->path, error)
+		      : read_place(walk, &place);
+	if (error || !task->tell_empty) {
+		return error;
+	}
+	if (is_hidden) {
+		return place.n_base ? 0
+				    : add_one_sided(walk, CHANGE_DELETED,
+						    task->path, &task->side);
+	}
+	return place.n_shown ? 0
+			     : add_one_sided(walk, CHANGE_ADDED, task->path,
+					     &task->side);
+}
+
+/* ---------------------------------------------------------------- the root */
+
+/* The root's own mode and attributes count only where the daemon has set them
+ * once (then it has an origin); a bare folder's mean nothing. */
+static int add_root(struct walk *walk)
+{
+	const struct sides *sides = walk->sides;
+	struct place place = {.upper_fd = sides->upper.root_fd,
+			      .base_fd = sides->base.root_fd};
+	struct shown shown = {.dirfd = sides->upper.root_fd, .in_upper = true};
+	struct change_side old_side;
+	struct origin origin;
+	struct stat st;
 	int error;
 
-	if (task->kind == TASK_GONE) {
-		return read_gone(walk, task);
+	if (origin_read(shown.dirfd, "", &origin) != 1) {
+		return 0;
 	}
-	error = read_upper(walk, &place);
-	if (!error && task->tell_empty && is_empty(&place)) {
-		char *path = strdup(task->path);
-
-		error = path ? add_one_sided(walk, CHANGE_ADDED, path,
-					     &task->side)
-			     : -ENOMEM;
+	error = stat_base(&old_side, sides->base.root_fd, "");
+	error = error ? error : sys_fstat(shown.dirfd, &st);
+	if (error) {
+		return survive(walk, CHANGE_ROOT_PATH, error);
 	}
-	return error;
+	change_side_from_stat(&shown.side, &st);
+	return add_pair(walk, &place, "", CHANGE_ROOT_PATH, &old_side, &shown);
 }
 
 static int push_root(struct walk *walk)
 {
-	struct change_side side = {.kind = KIND_DIR};
-	char *path = strdup("");
-	int opaque = whiteout_is_opaque(walk->sides->upper.root_fd, "");
+	struct task task = {
+		.path = strdup(""),
+		.in_upper = true,
+		.in_base = true,
+	};
 
-	return path ? push(walk, opaque == 1 ? TASK_OPAQUE : TASK_MERGED, path,
-			   false, &side)
-		    : -ENOMEM;
+	if (whiteout_is_opaque(walk->sides->upper.root_fd, "") != 1) {
+		task.lower = strdup("");
+	}
+	return task.path ? push(walk, &task) : -ENOMEM;
 }
 
 int collect_changes(struct change_list *list, const struct sides *sides,
@@ -447,13 +526,14 @@ int collect_changes(struct change_list *list, const struct sides *sides,
 	struct walk walk = {.list = list, .sides = sides, .trouble = trouble};
 	int error = push_root(&walk);
 
+	error = error ? error : add_root(&walk);
 	while (walk.n_tasks > 0) {
 		struct task task = walk.tasks[--walk.n_tasks];
 
 		if (!error) {
-			error = read_task(&walk, &task);
+			error = run_task(&walk, &task);
 		}
-		free(task.path);
+		release_task(&task);
 	}
 	free(walk.tasks);
 	return error;

@@ -1,31 +1,34 @@
 /*
  * collect.h - fills the queue with what a view changed.
  *
- * Walks the upper, and of the base only what the upper deletes or hides:
- * the cost follows the change. Each entry of the upper is compared with the
- * base at the same path:
+ * Walks the upper, and of the base only what the upper deletes, hides or has
+ * moved: the cost follows the change. What the view shows at a path is
+ * compared with the base at the same path:
  *
- *   upper              base        queue
- *   whiteout           nothing     nothing
- *   whiteout           directory   D for each file and each empty directory
- *   whiteout           else        D
- *   directory          nothing     A if it is empty in the view; its content
+ *   view               base        queue
+ *   nothing            nothing     nothing
+ *   nothing            directory   D for each file and each empty directory
+ *   nothing            else        D
+ *   directory          nothing     A if it is empty; its content
  *   directory          directory   M if its mode or attributes differ; its
- *                                  content, and where it is opaque D for what
- *                                  only the base has
+ *                                  content
  *   directory          else        T, and its content
  *   else               nothing     A
  *   else               directory   T, and D for what the directory held
  *   else               same kind   M if content, mode or attributes differ
  *   else               other kind  T
  *
- * Below an opaque directory everything is opaque. Owners and times are not
- * compared: an ordinary user's upper can't hold other owners, and times alone
- * are no change.
+ * What the view shows: the upper's entry; nothing for a whiteout; else that of
+ * the base's directory that shows through, which is the one at the same path,
+ * or where a redirect points (the agent renamed a directory), or none below an
+ * opaque one.
+ *
+ * Owners and times are not compared: an ordinary user's upper can't hold other
+ * owners, and times alone are no change.
  *
  * The view may be in use: what vanishes or turns into something else during
  * the walk is skipped. What can't be read is an error in `trouble`, and the
- * walk goes on; an entry that exists but can't be compared is taken as
+ * walk goes on; an entry that is there but can't be compared counts as
  * changed.
  */
 #ifndef TOOLS_DIFF_COLLECT_H

@@ -10,9 +10,19 @@
 
 #define PIECE_BYTES (256 * 1024)
 
-int content_open_entry(const struct layer *layer, const char *path)
+int content_open_old(const struct sides *sides, const struct change *change)
 {
-	return layer_open_path(layer, path, O_PATH | O_NOFOLLOW);
+	return layer_open_path(&sides->base, change_old_path(change),
+			       O_PATH | O_NOFOLLOW);
+}
+
+int content_open_new(const struct sides *sides, const struct change *change)
+{
+	return change->lower_path
+		       ? layer_open_path(&sides->base, change->lower_path,
+					 O_PATH | O_NOFOLLOW)
+		       : layer_open_path(&sides->upper, change->path,
+					 O_PATH | O_NOFOLLOW);
 }
 
 /* O_NONBLOCK: a FIFO may have taken the file's place a moment ago. */

@@ -19,7 +19,7 @@
 #include "buf.h"
 #include "change.h"
 #include "compiler.h"
-#include "layer.h"
+#include "sides.h"
 
 /* Files above this are compared and hashed in pieces, but never loaded. */
 #define CONTENT_MAX_LOAD_BYTES (512UL * 1024 * 1024)
@@ -29,8 +29,12 @@ struct content_hash {
 	uint64_t high;
 };
 
-/* An O_PATH descriptor of the entry at `path` in `layer`, a link included. */
-int content_open_entry(const struct layer *layer, const char *path) MUST_CHECK;
+/* An O_PATH descriptor of the entry that is the old or the new side of a
+ * change, a link included; the caller owns it. */
+int content_open_old(const struct sides *sides,
+		     const struct change *change) MUST_CHECK;
+int content_open_new(const struct sides *sides,
+		     const struct change *change) MUST_CHECK;
 
 /* 1 if both files hold the same bytes, 0 if not, or -errno. */
 int content_files_equal(int a_dirfd, const char *a_name, int b_dirfd,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "blob.h"
-#include "content.h"
 #include "format.h"
 #include "noise.h"
 #include "remark.h"
@@ -286,25 +285,25 @@ static void release_patch(struct patch *patch)
 	blob_release(&patch->new_blob);
 }
 
-static int load(struct blob *blob, const struct layer *layer, const char *path,
-		const struct change_side *side, struct trouble *trouble)
+/* Loads the wanted sides. 0 or -errno. */
+static int load_sides(struct patch *patch, const struct sides *sides,
+		      const struct change *change, bool with_old, bool with_new)
 {
 	int error = 0;
 
-	if (side) {
-		error = blob_load(blob, layer, path, side);
+	if (with_old) {
+		error = blob_load_old(&patch->old_blob, sides, change);
 	}
-	if (error && error != -ENOMEM) {
-		trouble_error(trouble, "read", path, error);
+	if (with_new && !error) {
+		error = blob_load_new(&patch->new_blob, sides, change);
 	}
 	return error;
 }
 
-/* Writes one patch; a side that is NULL is absent. 0 or -ENOMEM. */
+/* Writes one patch, between the sides that are wanted. 0 or -ENOMEM. */
 static int write_patch(const struct format *format, const struct sides *sides,
-		       const struct change *change,
-		       const struct change_side *old_side,
-		       const struct change_side *new_side)
+		       const struct change *change, bool with_old,
+		       bool with_new)
 {
 	AUTO(release_patch)
 	struct patch patch = {
@@ -316,16 +315,13 @@ static int write_patch(const struct format *format, const struct sides *sides,
 		.new_blob = BLOB_INIT,
 		.is_rename = change->letter == CHANGE_RENAMED,
 	};
-	int error = load(&patch.old_blob, &sides->base, patch.old_path,
-			 old_side, format->trouble);
+	int error = load_sides(&patch, sides, change, with_old, with_new);
 
-	error = error ? error
-		      : load(&patch.new_blob, &sides->upper, patch.new_path,
-			     new_side, format->trouble);
-	if (error) {
-		return error == -ENOMEM ? error : 0;
+	if (error && error != -ENOMEM) {
+		trouble_error(format->trouble, "read", change->path, error);
+		return 0;
 	}
-	error = add_patch(&patch);
+	error = error ? error : add_patch(&patch);
 	error = error ? error : buf_error(&patch.text);
 	if (!error) {
 		fwrite(patch.text.data, 1, patch.text.len, format->out);
@@ -333,37 +329,23 @@ static int write_patch(const struct format *format, const struct sides *sides,
 	return error;
 }
 
-/* The side if a patch can hold it, or NULL. */
-static const struct change_side *patchable(const struct change_side *side)
+/* git tells another type as a file that goes and one that comes. Where a
+ * special file is to go, which git can't do, nothing can come. */
+static int write_type_change(const struct format *format,
+			     const struct sides *sides,
+			     const struct change *change)
 {
-	return blob_mode(side) != 0 &&
-			       side->id.size_bytes <= CONTENT_MAX_LOAD_BYTES
-		       ? side
-		       : NULL;
-}
-
-static int write_change(const struct format *format, const struct sides *sides,
-			const struct change *change)
-{
-	const struct change_side *old_side = patchable(&change->old_side);
-	const struct change_side *new_side = patchable(&change->new_side);
+	bool with_old = blob_is_possible(&change->old_side);
 	int error = 0;
 
-	if (change->noise == NOISE_GIT ||
-	    (change->letter != CHANGE_TYPE && change->old_side.kind &&
-	     change->new_side.kind && (!old_side || !new_side))) {
+	if (!with_old && change->old_side.kind != KIND_DIR) {
 		return 0;
 	}
-	/* git tells another type as a file that goes and one that comes. */
-	if (change->letter == CHANGE_TYPE) {
-		if (old_side) {
-			error = write_patch(format, sides, change, old_side,
-					    NULL);
-		}
-		old_side = NULL;
+	if (with_old) {
+		error = write_patch(format, sides, change, true, false);
 	}
-	if (!error && (old_side || new_side)) {
-		error = write_patch(format, sides, change, old_side, new_side);
+	if (!error && blob_is_possible(&change->new_side)) {
+		error = write_patch(format, sides, change, false, true);
 	}
 	return error;
 }
@@ -374,6 +356,25 @@ static bool is_empty(const struct change *change)
 	return change->letter == CHANGE_MODIFIED &&
 	       !(change->flags & CHANGE_CONTENT) &&
 	       blob_mode(&change->old_side) == blob_mode(&change->new_side);
+}
+
+static int write_change(const struct format *format, const struct sides *sides,
+			const struct change *change)
+{
+	bool with_old = change->old_side.kind != KIND_NONE;
+	bool with_new = change->new_side.kind != KIND_NONE;
+
+	if (change->noise == NOISE_GIT || is_empty(change)) {
+		return 0;
+	}
+	if (change->letter == CHANGE_TYPE) {
+		return write_type_change(format, sides, change);
+	}
+	if ((with_old && !blob_is_possible(&change->old_side)) ||
+	    (with_new && !blob_is_possible(&change->new_side))) {
+		return 0;
+	}
+	return write_patch(format, sides, change, with_old, with_new);
 }
 
 /* "# M f name: mode 0644 => 0600": git apply skips such lines. */
@@ -428,10 +429,8 @@ int format_patch(const struct format *format, const struct diff *diff)
 	int error = write_comments(format, &diff->list);
 
 	for (size_t i = 0; i < diff->list.n && !error; i++) {
-		if (!is_empty(&diff->list.items[i])) {
-			error = write_change(format, &diff->sides,
-					     &diff->list.items[i]);
-		}
+		error = write_change(format, &diff->sides,
+				     &diff->list.items[i]);
 	}
 	return error;
 }

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "blob.h"
-#include "content.h"
 #include "format.h"
 #include "remark.h"
 #include "text.h"
@@ -60,13 +59,18 @@ static bool has_same_content(const struct change *change)
 	       !(change->flags & CHANGE_CONTENT);
 }
 
-static int load_side(struct blob *blob, const struct layer *layer,
-		     const char *path, const struct change_side *side)
+static int load_sides(struct blob *old_blob, struct blob *new_blob,
+		      const struct sides *sides, const struct change *change)
 {
-	if (!blob_mode(side) || side->id.size_bytes > CONTENT_MAX_LOAD_BYTES) {
-		return 0;
+	int error = 0;
+
+	if (blob_is_possible(&change->old_side)) {
+		error = blob_load_old(old_blob, sides, change);
 	}
-	return blob_load(blob, layer, path, side);
+	if (!error && blob_is_possible(&change->new_side)) {
+		error = blob_load_new(new_blob, sides, change);
+	}
+	return error;
 }
 
 static int count_lines(struct row *row, const struct blob *old_blob,
@@ -126,11 +130,7 @@ static int fill_row(struct row *row, const struct format *format,
 	}
 	text_add_path(&row->name, format->prefix, change->path, kind);
 	if (!has_same_content(change)) {
-		error = load_side(&old_blob, &sides->base,
-				  change_old_path(change), &change->old_side);
-		error = error ? error
-			      : load_side(&new_blob, &sides->upper,
-					  change->path, &change->new_side);
+		error = load_sides(&old_blob, &new_blob, sides, change);
 		if (error && error != -ENOMEM) {
 			trouble_error(format->trouble, "read", change->path,
 				      error);

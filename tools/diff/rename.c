@@ -87,8 +87,8 @@ static void sort_candidates(struct candidates *candidates, compare_fn *order)
 static int compare_two(const struct sides *sides, const struct change *from,
 		       const struct change *to)
 {
-	AUTO_FD old_fd = content_open_entry(&sides->base, from->path);
-	AUTO_FD new_fd = content_open_entry(&sides->upper, to->path);
+	AUTO_FD old_fd = content_open_old(sides, from);
+	AUTO_FD new_fd = content_open_new(sides, to);
 	const struct compare_end below = {old_fd, "", &from->old_side};
 	const struct compare_end above = {new_fd, "", &to->new_side};
 
@@ -290,7 +290,7 @@ static void keep_matched(struct candidates *candidates,
 
 /* Adds the hash to the key; what can't be read is dropped, silently, since
  * the format that needs the content will tell. */
-static int hash_all(struct candidates *candidates, const struct layer *layer)
+static int hash_all(struct candidates *candidates, const struct sides *sides)
 {
 	size_t kept = 0;
 
@@ -298,7 +298,9 @@ static int hash_all(struct candidates *candidates, const struct layer *layer)
 		struct candidate *candidate = &candidates->items[i];
 		const struct change *change = candidate->change;
 		struct content_hash hash;
-		AUTO_FD fd = content_open_entry(layer, change->path);
+		AUTO_FD fd = change->letter == CHANGE_ADDED
+				     ? content_open_new(sides, change)
+				     : content_open_old(sides, change);
 		int error =
 			fd < 0 ? fd
 			       : content_hash(fd, "", only_side(change)->kind,
@@ -329,8 +331,8 @@ static int pair_by_content(struct change_list *list, const struct sides *sides,
 	}
 	keep_matched(&added, &deleted);
 	keep_matched(&deleted, &added);
-	error = hash_all(&deleted, &sides->base);
-	error = error ? error : hash_all(&added, &sides->upper);
+	error = hash_all(&deleted, sides);
+	error = error ? error : hash_all(&added, sides);
 	return error ? error : pair_all(&deleted, &added, true, sides, trouble);
 }
 
