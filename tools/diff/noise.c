@@ -132,6 +132,9 @@ static enum change_noise noise_of(struct rules *rules,
 {
 	enum change_kind kind = change->new_side.kind;
 
+	if (strcmp(change->path, CHANGE_ROOT_PATH) == 0) {
+		return NOISE_NONE;
+	}
 	if (noise_is_git(change->path)) {
 		return NOISE_GIT;
 	}

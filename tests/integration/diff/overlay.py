@@ -1,4 +1,5 @@
-"""What the tests of legato-diff share: uppers made by the kernel's overlayfs.
+"""What the tests of legato-diff share: uppers made by the kernel's overlayfs,
+or by legato-fs.
 
 An upper that the kernel made is an independent witness of the format: our own
 daemon takes no part. Needs root, or user namespaces with unprivileged
@@ -53,6 +54,8 @@ def umount(target):
 
 class Execution:
     """An execution's folder with one overlay view, served by the kernel."""
+
+    moves_dirs = False  # rename(2) of a base directory is EXDEV
 
     def __init__(self, top, execution_id="20260101-000000-test"):
         self.top = os.fsencode(top)
@@ -125,20 +128,41 @@ class Execution:
         return changes
 
 
-def scratch_folder():
+class DaemonExecution(Execution):
+    """The same, served by legato-fs."""
+
+    moves_dirs = True
+
+    def mount(self):
+        shutil.rmtree(self.folder)
+        done = subprocess.run(
+            [os.environ["LEGATO_FS"], "mount", "--scratch", self.scratch,
+             "--overlay", b"work=" + self.base, self.view],
+            capture_output=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise OSError(done.stderr)
+        self.id = done.stdout.decode().strip()
+        self.folder = os.path.join(self.scratch, self.id.encode())
+        self.upper = os.path.join(self.folder, b"views/work/upper")
+
+    def set_origin(self, path, base_path):
+        pass  # the daemon has
+
+
+def scratch_folder(execution=Execution):
     """A folder whose disk can hold an overlay's upper, removed at exit."""
     import atexit
     for parent in (None, "/var/tmp", "/dev/shm"):
         top = tempfile.mkdtemp(prefix="legato-diff-", dir=parent)
         atexit.register(shutil.rmtree, top, ignore_errors=True)
-        probe = Execution(os.path.join(top, "probe"))
+        probe = execution(os.path.join(top, "probe"))
         try:
             probe.mount()
             probe.umount()
             return top
         except OSError as error:
             reason = error
-    skip(f"no overlayfs here: {reason}")
+    skip(f"can't mount here: {reason}")
 
 
 KINDS = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l",

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Random trees, random edits through the kernel's overlayfs: legato-diff says
-what a plain comparison of both trees says, and its patch, applied to a copy of
-the base, gives the view's files.
+"""Random trees, random edits through a view: legato-diff says what a plain
+comparison of both trees says, and its patch, applied to a copy of the base,
+gives the view's files.
 
-usage: random_trees.py [SEEDS [FIRST]]   (LEGATO_DIFF names the program)
+usage: random_trees.py kernel|daemon [SEEDS [FIRST]]
+
+The view is served by the kernel's overlayfs, or by legato-fs. LEGATO_DIFF and
+LEGATO_FS name the programs.
 """
 
 import os
@@ -103,6 +106,7 @@ class Edits:
     def __init__(self, maker, execution):
         self.maker = maker
         self.top = execution.view
+        self.moves_dirs = execution.moves_dirs
         self.origins = {
             path: path for path, entry in
             overlay.snapshot(execution.base).items() if entry[0] == "f"}
@@ -223,6 +227,16 @@ class Edits:
         if origin is not None:
             self.origins[to] = origin
 
+    def rename_dir(self):
+        path, to = self.pick("d"), self.fresh_path()
+        if (not self.moves_dirs or not path or not to
+                or (to + b"/").startswith(path + b"/")):
+            return
+        os.rename(self.full(path), self.full(to))
+        for known in sorted(self.origins):
+            if known.startswith(path + b"/"):
+                self.origins[to + known[len(path):]] = self.origins.pop(known)
+
     def link(self):
         path, to = self.pick("f"), self.fresh_path()
         if path and to:
@@ -234,7 +248,8 @@ class Edits:
         operations = [self.write] * 3 + [self.create] * 2 + [self.delete] * 2
         operations += [self.rename] * 2 + [
             self.rewrite_equal, self.replace, self.chmod, self.touch,
-            self.attribute, self.turn_into, self.recreate_dir, self.link]
+            self.attribute, self.turn_into, self.recreate_dir, self.link,
+            self.rename_dir]
         for _ in range(count):
             self.maker.random.choice(operations)()
 
@@ -317,9 +332,9 @@ def ignored_paths(execution, home, base, view):
     return {p.rstrip(b"/") for p in answer.split(b"\0") if p}
 
 
-def one_seed(seed, top):
+def one_seed(seed, top, make_execution):
     maker = Maker(seed)
-    execution = overlay.Execution(os.path.join(top, f"seed{seed}"))
+    execution = make_execution(os.path.join(top, f"seed{seed}"))
     home = os.path.join(execution.top, b"home")
     os.mkdir(home)
     for _ in range(maker.random.randrange(2, 15)):
@@ -343,7 +358,7 @@ def one_seed(seed, top):
         view = overlay.snapshot(execution.view)
     finally:
         execution.umount()
-    with_origin = maker.chance(0.5)
+    with_origin = execution.moves_dirs or maker.chance(0.5)
     if with_origin:
         for path, origin in edits.origins.items():
             if os.path.lexists(os.path.join(execution.upper, path)):
@@ -375,15 +390,19 @@ def one_seed(seed, top):
 
 
 def main():
+    if len(sys.argv) < 2 or sys.argv[1] not in ("kernel", "daemon"):
+        sys.exit(__doc__)
     overlay.run_isolated()
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    make_execution = (overlay.Execution if sys.argv[1] == "kernel"
+                      else overlay.DaemonExecution)
+    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     os.umask(0o022)
-    top = overlay.scratch_folder()
+    top = overlay.scratch_folder(make_execution)
     tap = overlay.Tap()
     for seed in range(first, first + seeds):
         try:
-            one_seed(seed, top)
+            one_seed(seed, top, make_execution)
             tap.check(True, f"seed {seed}")
         except (AssertionError, OSError) as error:
             if os.environ.get("LEGATO_TEST_KEEP"):
