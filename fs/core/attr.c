@@ -5,6 +5,7 @@
 
 #include "copyup.h"
 #include "file.h"
+#include "links.h"
 #include "place.h"
 #include "sys.h"
 #include "xattr.h"
@@ -50,6 +51,13 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 	if ((st.st_mode & S_IFMT) != node->type) {
 		/* The base was changed: the name is another file by now. */
 		return -ESTALE;
+	}
+	if (node->link_key && !node->removed) {
+		error = links_read_count(node->view, node->link_key,
+					 &st.st_nlink);
+		if (error < 0) {
+			return error;
+		}
 	}
 	st.st_ino = node->ino;
 	if (node_is_dir(node)) {

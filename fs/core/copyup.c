@@ -8,7 +8,9 @@
 #include "err.h"
 #include "fdio.h"
 #include "file.h"
+#include "links.h"
 #include "log.h"
+#include "lookup.h"
 #include "origin.h"
 #include "place.h"
 #include "sys.h"
@@ -196,6 +198,41 @@ static int place_copy(const struct copy *copy)
 	return error;
 }
 
+/* Gives a file of the links folder the name, too. */
+static int link_name(struct node *dir, const char *key, const char *name)
+{
+	AUTO_FDREF *upper = NULL;
+	struct stat st;
+	struct timespec times[2];
+	int error = view_dir_fd(dir, VIEW_SLOT_UPPER, &upper);
+
+	error = error ? error : sys_fstat(upper->fd, &st);
+	error = error ? error
+		      : sys_linkat(dir->view->links->fd, key, upper->fd, name);
+	if (error) {
+		return error;
+	}
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	return sys_utimensat(upper->fd, "", times);
+}
+
+/* The same for a file with several names: it goes to the links folder, from
+ * where it serves all of them, and the upper gets the name that was used. */
+static int place_linked(const struct copy *copy)
+{
+	struct node *node = copy->node;
+	int error = links_add_copy(node->view, copy->temp, node->link_key,
+				   copy->st.st_nlink);
+
+	if (error || !node_in_upper(node->parent)) {
+		return error;
+	}
+	error = link_name(node->parent, node->link_key, node->name);
+	/* The name that the node was seen by last may be gone. */
+	return error == -EEXIST || error == -ENOENT ? 0 : error;
+}
+
 static void set_in_upper(struct node *node)
 {
 	/* release: pairs with node_in_upper */
@@ -306,9 +343,11 @@ static int switch_to_copy(struct copy *copy)
 	struct stat st;
 	int error = sys_fstatat(copy->to_fd, copy->temp, &st);
 
-	error = error           ? error
-		: node->removed ? keep_nameless(copy)
-				: place_copy(copy);
+	if (!error) {
+		error = node->removed    ? keep_nameless(copy)
+			: node->link_key ? place_linked(copy)
+					 : place_copy(copy);
+	}
 	if (error) {
 		return error;
 	}
@@ -394,6 +433,25 @@ int copyup_ensure(struct fs *fs, struct node *node, off_t size)
 		log_debug("copy-up of node %llu failed: %s",
 			  (unsigned long long)node->id, err_name(error));
 	}
+	return error;
+}
+
+int copyup_name(struct node *parent, const char *name)
+{
+	struct found found;
+	int error;
+
+	rwlock_take_shared(&parent->view->tree);
+	lock_take(&parent->lock);
+	error = lookup_layers(parent, name, &found);
+	if (!error && found.in_upper && !found.has_upper_name) {
+		error = link_name(parent, found.link_key, name);
+	}
+	if (!error) {
+		found_release(&found);
+	}
+	lock_drop(&parent->lock);
+	rwlock_drop(&parent->view->tree);
 	return error;
 }
 

@@ -27,6 +27,10 @@
  */
 int copyup_ensure(struct fs *fs, struct node *node, off_t size) MUST_CHECK;
 
+/* Makes sure that the upper has the name of a file that is in the upper under
+ * another one (links.h). The caller holds no lock. */
+int copyup_name(struct node *parent, const char *name) MUST_CHECK;
+
 /* Makes the upper's root look as the topmost base's, once in its life. The
  * view is not served yet. */
 int copyup_root(struct view *view) MUST_CHECK;

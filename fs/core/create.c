@@ -150,7 +150,7 @@ static int intern_made(const struct making *making, int dirfd,
 		       struct entry *ret_entry)
 {
 	struct node *parent = making->parent;
-	struct found found = {.in_upper = true};
+	struct found found = {.in_upper = true, .has_upper_name = true};
 	int error = making->fd >= 0
 			    ? sys_fstat(making->fd, &found.st)
 			    : sys_fstatat(dirfd, making->name, &found.st);
@@ -373,6 +373,19 @@ static int link_at(const struct place *place, struct node *parent,
 	return link_over_whiteout(place, parent, dir->fd, name);
 }
 
+/* One name more for a file whose names are counted. */
+static int count_link(const struct node *node)
+{
+	nlink_t count;
+	int counted = node->link_key ? links_read_count(node->view,
+							node->link_key, &count)
+				     : 0;
+
+	return counted <= 0 ? counted
+			    : links_write_count(node->view, node->link_key,
+						count + 1);
+}
+
 /* The tree lock is held exclusively, so names stand still. */
 static int link_locked(struct node *node, struct node *parent, char **name)
 {
@@ -382,6 +395,7 @@ static int link_locked(struct node *node, struct node *parent, char **name)
 
 	(void)held;
 	error = error ? error : link_at(&place, parent, *name);
+	error = error ? error : count_link(node);
 	if (error) {
 		return error;
 	}

@@ -116,6 +116,19 @@ static int find_upper_dir(struct node *parent, const char *name, int dirfd,
 	return 0;
 }
 
+/* The count that is written down for the file with found->link_key. 1, 0 (then
+ * the key is taken away), or -errno. */
+static int find_count(const struct view *view, struct found *found)
+{
+	int counted =
+		links_read_count(view, found->link_key, &found->st.st_nlink);
+
+	if (counted <= 0) {
+		found->link_key[0] = '\0';
+	}
+	return counted;
+}
+
 /* A copied-up file keeps the number that it had in the base. */
 static int find_upper_file(struct node *parent, const char *name, int dirfd,
 			   struct found *found)
@@ -125,6 +138,11 @@ static int find_upper_file(struct node *parent, const char *name, int dirfd,
 
 	if (parent->view->has_origins && S_ISREG(found->st.st_mode)) {
 		known = origin_read(dirfd, name, &origin);
+	}
+	if (known > 0 && found->st.st_nlink > 1) {
+		links_key(origin.dev, origin.ino, found->link_key);
+		known = find_count(parent->view, found);
+		known = known < 0 ? known : 1;
 	}
 	if (known > 0) {
 		found->st.st_dev = origin.dev;
@@ -148,11 +166,43 @@ static int find_in_upper(struct node *parent, const char *name,
 		return -ENODATA;
 	}
 	found->in_upper = true;
+	found->has_upper_name = true;
 	found->dev = found->st.st_dev;
 	found->ino = found->st.st_ino;
 	return S_ISDIR(found->st.st_mode)
 		       ? find_upper_dir(parent, name, dir->fd, found)
 		       : find_upper_file(parent, name, dir->fd, found);
+}
+
+/* A base file with several names: the data may be in the upper under another
+ * one, and names may be gone. */
+static int find_links(const struct view *view, struct found *found)
+{
+	dev_t dev = found->st.st_dev;
+	ino_t ino = found->st.st_ino;
+	nlink_t count = found->st.st_nlink;
+	struct stat copy;
+	int error;
+
+	if (!S_ISREG(found->st.st_mode) || count <= 1) {
+		return 0;
+	}
+	links_key(dev, ino, found->link_key);
+	error = links_read_count(view, found->link_key, &count);
+	if (error <= 0) {
+		return error; /* no count: nothing of it was changed */
+	}
+	error = links_stat(view, found->link_key, &copy);
+	if (!error) {
+		found->in_upper = true;
+		found->dev = copy.st_dev;
+		found->ino = copy.st_ino;
+		found->st = copy;
+		found->st.st_dev = dev;
+		found->st.st_ino = ino;
+	}
+	found->st.st_nlink = count;
+	return error == -ENOENT ? 0 : error;
 }
 
 static int find_in_lowers(struct node *parent, const char *name,
@@ -176,7 +226,7 @@ static int find_in_lowers(struct node *parent, const char *name,
 		found->dev = found->st.st_dev;
 		found->ino = found->st.st_ino;
 		if (!S_ISDIR(found->st.st_mode)) {
-			return 0;
+			return find_links(parent->view, found);
 		}
 		error = collect_lowers(parent, i, name, &found->lowers,
 				       &found->st);
@@ -259,6 +309,12 @@ static int adopt_name(struct node *node, struct node *parent, const char *name,
 	char *copy;
 
 	(void)held;
+	if (*found->link_key && !node->link_key) {
+		node->link_key = strdup(found->link_key);
+		if (!node->link_key) {
+			return -ENOMEM;
+		}
+	}
 	if (node->parent == parent && strcmp(node->name, name) == 0 &&
 	    !node->removed) {
 		return 0;
@@ -290,7 +346,7 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 	if (error) {
 		return error;
 	}
-	if (!made && !node_is_dir(node)) {
+	if (!node_is_dir(node) && (!made || *found->link_key)) {
 		error = adopt_name(node, parent, name, found);
 	}
 	if (error) {

@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include "links.h"
 #include "view.h"
 
 /* What the layers have under one name. */
@@ -17,7 +18,11 @@ struct found {
 	struct stat st; /* of the topmost, its inode number as reported */
 	dev_t dev;      /* where the data is */
 	ino_t ino;
-	bool in_upper;
+	bool in_upper;       /* the data is */
+	bool has_upper_name; /* the parent's upper has the name */
+	/* A file with several names in the base: its key (links.h), else "".
+	 * st.st_nlink is then the count of what is left. */
+	char link_key[LINKS_KEY_BYTES];
 	unsigned int lower_index; /* not in the upper: of the parent's lowers */
 	struct lowers *lowers;    /* directory: what it merges; owned */
 };

@@ -54,6 +54,7 @@ static void node_free(struct node *node)
 	fdref_put(node->data);
 	lowers_free(node->lowers);
 	free(node->name);
+	free(node->link_key);
 	lock_release(&node->lock);
 	free(node);
 }

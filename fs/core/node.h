@@ -61,6 +61,7 @@ struct node {
 	bool removed;             /* guarded by: lock. No name is left */
 	unsigned int lower_index; /* file in the base: of parent's lowers */
 	struct lowers *lowers;    /* directory: NULL without any */
+	char *link_key;           /* guarded by: lock. See links.h; else NULL */
 	struct fdref *pinned; /* guarded by: lock. O_PATH, of a removed one */
 	struct fdref *data;   /* guarded by: lock. Set while it is open */
 	unsigned int open_count; /* guarded by: lock */

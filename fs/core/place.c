@@ -27,6 +27,11 @@ int place_of(struct node *node, struct place *ret_place)
 	if (node_is_dir(node)) {
 		return place_of_dir(node, ret_place);
 	}
+	if (node_in_upper(node) && node->link_key) {
+		ret_place->name = node->link_key;
+		ret_place->dir = fdref_get(node->view->links);
+		return 0;
+	}
 	if (!node_in_upper(node)) {
 		slot = VIEW_SLOT_LOWER(node->lower_index);
 	}

@@ -130,8 +130,8 @@ static int check(const struct renaming *renaming)
 	if (to->node && renaming->flags & RENAME_NOREPLACE) {
 		return -EEXIST;
 	}
-	if (!node_in_upper(from->node) ||
-	    (is_exchange(renaming) && !node_in_upper(to->node))) {
+	if (!from->found.has_upper_name ||
+	    (is_exchange(renaming) && !to->found.has_upper_name)) {
 		return -EAGAIN; /* it was replaced since its copy-up */
 	}
 	return check_kinds(renaming);
@@ -260,7 +260,9 @@ static int replace(struct renaming *renaming)
 		return error;
 	}
 	error = move(renaming);
-	unlink_finish(replaced, &to->found, !error);
+	if (to->node) {
+		unlink_finish(renaming->view, replaced, &to->found, !error);
+	}
 	if (!error) {
 		move_node(renaming, &renaming->from, to);
 	}
@@ -309,6 +311,7 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 		return error;
 	}
 	error = copyup_ensure(fs, entry.node, COPYUP_ALL);
+	error = error ? error : copyup_name(dir, name);
 	node_put(&fs->nodes, entry.node);
 	return error;
 }

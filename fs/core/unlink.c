@@ -6,30 +6,53 @@
 
 #include "copyup.h"
 #include "dirlist.h"
+#include "err.h"
+#include "log.h"
 #include "place.h"
 #include "sys.h"
 #include "whiteout.h"
 
-/* Opens what will have no name soon, so that it can still be reached. */
-static int pin_locked(struct node *node)
+/* Where the data is that `found` describes. */
+static int place_found(struct node *parent, const char *name,
+		       const struct found *found, struct place *ret_place)
 {
-	AUTO_PLACE place = {0};
-	int error = place_of(node, &place);
-	int fd;
+	unsigned int slot = found->has_upper_name
+				    ? VIEW_SLOT_UPPER
+				    : VIEW_SLOT_LOWER(found->lower_index);
 
-	if (error) {
-		return error;
-	}
-	if (!*place.name) {
-		node->pinned = fdref_get(place.dir);
+	ret_place->name = name;
+	if (found->in_upper && !found->has_upper_name) {
+		ret_place->name = found->link_key;
+		ret_place->dir = fdref_get(parent->view->links);
 		return 0;
 	}
-	fd = place_open(&place, O_PATH);
+	return view_dir_fd(parent, slot, &ret_place->dir);
+}
+
+/* Opens what will have no name soon, so that it can still be reached. */
+static int pin_file_locked(struct node *node, struct node *parent,
+			   const char *name, const struct found *found)
+{
+	AUTO_PLACE place = {0};
+	int fd = place_found(parent, name, found, &place);
+
+	fd = fd ? fd : place_open(&place, O_PATH);
 	if (fd < 0) {
 		return fd;
 	}
 	node->pinned = fdref_new(fd, false);
 	return node->pinned ? 0 : -ENOMEM;
+}
+
+static int pin_dir_locked(struct node *node)
+{
+	AUTO_PLACE place = {0};
+	int error = place_of(node, &place);
+
+	if (!error) {
+		node->pinned = fdref_get(place.dir);
+	}
+	return error;
 }
 
 /* A file with several links may be at another name; then nothing changes for
@@ -54,9 +77,12 @@ int unlink_prepare(struct node *parent, const char *name,
 		return 0;
 	}
 	lock_take(&node->lock);
-	here = is_at(node, parent, name);
+	here = *found->link_key ? found->st.st_nlink <= 1
+				: is_at(node, parent, name);
 	if (here) {
-		error = pin_locked(node);
+		error = node_is_dir(node)
+				? pin_dir_locked(node)
+				: pin_file_locked(node, parent, name, found);
 	}
 	lock_drop(&node->lock);
 	if (error || !here) {
@@ -67,14 +93,29 @@ int unlink_prepare(struct node *parent, const char *name,
 	return 0;
 }
 
-void unlink_finish(struct node *node, const struct found *found, bool removed)
+/* The name is gone by now; a count that can't be written is one too high. */
+static void count_removal(const struct view *view, const struct found *found)
 {
-	struct nodes *nodes;
+	int error = links_write_count(view, found->link_key,
+				      found->st.st_nlink - 1);
 
+	if (error) {
+		log_warn("link count of '%s' not written: %s", found->link_key,
+			 err_name(error));
+	}
+}
+
+void unlink_finish(struct view *view, struct node *node,
+		   const struct found *found, bool removed)
+{
+	struct nodes *nodes = &view->fs->nodes;
+
+	if (removed && *found->link_key) {
+		count_removal(view, found);
+	}
 	if (!node) {
 		return;
 	}
-	nodes = &node->view->fs->nodes;
 	lock_take(&node->lock);
 	node->removed = removed;
 	if (!removed) {
@@ -120,7 +161,7 @@ static int remove_file(struct node *parent, const char *name,
 	if (whiteout < 0 || error) {
 		return whiteout < 0 ? whiteout : error;
 	}
-	if (!found->in_upper) {
+	if (!found->has_upper_name) {
 		return whiteout_create(dir->fd, name);
 	}
 	return whiteout ? replace_by_whiteout(parent->view, dir->fd, name)
@@ -143,7 +184,7 @@ static int unlink_locked(struct node *parent, const char *name)
 	error = unlink_prepare(parent, name, &found, &node);
 	if (!error) {
 		error = remove_file(parent, name, &found);
-		unlink_finish(node, &found, !error);
+		unlink_finish(parent->view, node, &found, !error);
 	}
 	return error;
 }
@@ -259,7 +300,7 @@ static int rmdir_known(struct node *parent, const char *name,
 	error = unlink_prepare(parent, name, found, &node);
 	if (!error) {
 		error = remove_dir(parent, name, found);
-		unlink_finish(node, found, !error);
+		unlink_finish(parent->view, node, found, !error);
 	}
 	return error;
 }

@@ -24,9 +24,11 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name) MUST_CHECK;
 int unlink_prepare(struct node *parent, const char *name,
 		   const struct found *found,
 		   struct node **ret_node) MUST_CHECK;
-/* The name is gone: the node is where prepare pinned it. `removed` false
- * undoes the preparation. Puts the node; takes NULL. */
-void unlink_finish(struct node *node, const struct found *found, bool removed);
+/* The name is gone: the node is where prepare pinned it, and a file whose
+ * names are counted has one less. `removed` false undoes the preparation. Puts
+ * the node, which may be NULL. */
+void unlink_finish(struct view *view, struct node *node,
+		   const struct found *found, bool removed);
 
 /* Removes an upper directory that shows nothing (so has only whiteouts), with
  * a whiteout in its place where `whiteout`. */

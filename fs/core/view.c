@@ -53,6 +53,7 @@ static void view_free(struct view *view)
 	if (view->work_fd >= 0) {
 		sys_close(view->work_fd);
 	}
+	fdref_put(view->links);
 	rwlock_release(&view->tree);
 	free(view->name);
 	free(view);
@@ -120,6 +121,22 @@ static int open_work(struct view *view, const struct view_config *config)
 	return empty_work(view->work_fd);
 }
 
+static int open_links(struct view *view, const struct view_config *config)
+{
+	int fd = sys_mkdirat(config->dirfd, config->links, 0700);
+
+	if (fd && fd != -EEXIST) {
+		return fd;
+	}
+	fd = sys_openat(config->dirfd, config->links,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd < 0) {
+		return fd;
+	}
+	view->links = fdref_new(fd, false);
+	return view->links ? 0 : -ENOMEM;
+}
+
 static int view_open(struct view *view, const struct view_config *config)
 {
 	int error;
@@ -132,7 +149,8 @@ static int view_open(struct view *view, const struct view_config *config)
 	if (!error) {
 		error = layer_open(&view->upper, config->dirfd, config->upper);
 	}
-	return error ? error : open_work(view, config);
+	error = error ? error : open_work(view, config);
+	return error ? error : open_links(view, config);
 }
 
 int fs_add_view(struct fs *fs, const struct view_config *config)

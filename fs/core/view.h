@@ -40,6 +40,7 @@ struct view {
 	char *name;
 	struct layer upper;
 	int work_fd;
+	struct fdref *links; /* the folder of links.h; referenced */
 	struct layer *lowers;
 	unsigned int lower_count;
 	/* Files in the upper can have come from a base (scratch views only
@@ -78,7 +79,8 @@ struct view_config {
 	const char *name;
 	int dirfd; /* what the paths are relative to; borrowed */
 	const char *upper;
-	const char *work; /* on the same disk as upper */
+	const char *work;  /* on the same disk as upper */
+	const char *links; /* the same; made where missing */
 	const char *const *lowers;
 	unsigned int lower_count;
 	bool has_origins;

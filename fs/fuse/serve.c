@@ -98,6 +98,7 @@ static int add_view(const struct serve_options *options, struct fs *fs,
 {
 	AUTO_BUF upper = BUF_INIT;
 	AUTO_BUF work = BUF_INIT;
+	AUTO_BUF links = BUF_INIT;
 	const char *lowers[] = {view->base};
 	struct view_config config = {
 		.name = view->name,
@@ -110,13 +111,16 @@ static int add_view(const struct serve_options *options, struct fs *fs,
 
 	buf_addf(&upper, "%s/%s/upper", EXECUTION_VIEWS_DIR, view->name);
 	buf_addf(&work, "%s/%s/work", EXECUTION_VIEWS_DIR, view->name);
+	buf_addf(&links, "%s/%s/links", EXECUTION_VIEWS_DIR, view->name);
 	error = error ? error : buf_error(&upper);
 	error = error ? error : buf_error(&work);
+	error = error ? error : buf_error(&links);
 	if (error) {
 		return error;
 	}
 	config.upper = upper.data;
 	config.work = work.data;
+	config.links = links.data;
 	error = fs_add_view(fs, &config);
 	if (error) {
 		fprintf(stderr, "legato-fs: cannot set up view '%s': %s\n",

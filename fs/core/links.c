@@ -1,0 +1,95 @@
+#include "links.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sys.h"
+
+/* KEY and ".n". */
+#define COUNT_NAME_BYTES (LINKS_KEY_BYTES + 2)
+#define COUNT_TEXT_BYTES 24
+
+void links_key(dev_t dev, ino_t ino, char ret_key[LINKS_KEY_BYTES])
+{
+	snprintf(ret_key, LINKS_KEY_BYTES, "%" PRIx64 "-%" PRIx64,
+		 (uint64_t)dev, (uint64_t)ino);
+}
+
+static void count_name(const char *key, char name[COUNT_NAME_BYTES])
+{
+	snprintf(name, COUNT_NAME_BYTES, "%s.n", key);
+}
+
+int links_read_count(const struct view *view, const char *key,
+		     nlink_t *ret_count)
+{
+	char name[COUNT_NAME_BYTES];
+	char text[COUNT_TEXT_BYTES];
+	char *end;
+	unsigned long count;
+	ssize_t n;
+
+	count_name(key, name);
+	n = sys_readlinkat(view->links->fd, name, text, sizeof(text) - 1);
+	if (n == -ENOENT) {
+		return 0;
+	}
+	if (n < 0) {
+		return n == -EINVAL ? -EIO : (int)n;
+	}
+	text[n] = '\0';
+	errno = 0;
+	count = strtoul(text, &end, 10);
+	if (errno || end == text || *end) {
+		return -EIO;
+	}
+	*ret_count = count;
+	return 1;
+}
+
+/* What is not there is as good as removed. */
+static int remove_entry(const struct view *view, const char *name)
+{
+	int error = sys_unlinkat(view->links->fd, name, 0);
+
+	return error == -ENOENT ? 0 : error;
+}
+
+int links_write_count(const struct view *view, const char *key, nlink_t count)
+{
+	char name[COUNT_NAME_BYTES];
+	char temp[VIEW_TEMP_BYTES];
+	char text[COUNT_TEXT_BYTES];
+	int error;
+
+	count_name(key, name);
+	if (count == 0) {
+		error = remove_entry(view, key);
+		return error ? error : remove_entry(view, name);
+	}
+	snprintf(text, sizeof(text), "%lu", (unsigned long)count);
+	view_temp_name((struct view *)view, temp);
+	error = sys_symlinkat(text, view->work_fd, temp);
+	return error ? error
+		     : sys_renameat2(view->work_fd, temp, view->links->fd, name,
+				     0);
+}
+
+int links_stat(const struct view *view, const char *key, struct stat *ret_st)
+{
+	return sys_fstatat(view->links->fd, key, ret_st);
+}
+
+int links_add_copy(const struct view *view, const char *temp, const char *key,
+		   nlink_t count)
+{
+	nlink_t there;
+	int error = links_read_count(view, key, &there);
+
+	if (error == 0) {
+		error = links_write_count(view, key, count);
+	}
+	return error < 0 ? error
+			 : sys_renameat2(view->work_fd, temp, view->links->fd,
+					 key, 0);
+}

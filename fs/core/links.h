@@ -1,0 +1,49 @@
+/*
+ * links.h - files that have several names in the base.
+ *
+ * Such a file must stay one file after copy-up: what is written through one
+ * name is read through the others, and the link count goes down by one with
+ * each name that is removed. The upper can't say so by itself, since only the
+ * names that were touched are in it. So there is a folder beside it, `links`,
+ * with up to two entries for a base file, named by its identity
+ * "<device>-<inode>" in hexadecimal:
+ *
+ *   KEY    a hard link to the copy in the upper: where the data is, whichever
+ *          name is asked for;
+ *   KEY.n  a symbolic link whose target is the number of names that are left,
+ *          in decimal. Absent: as many as the base says.
+ *
+ * The count is written after the change that it counts; a kill in between
+ * leaves it one too high.
+ *
+ * Only regular files: other types have no data to keep together.
+ */
+#ifndef FS_CORE_LINKS_H
+#define FS_CORE_LINKS_H
+
+#include <sys/stat.h>
+
+#include "view.h"
+
+#define LINKS_KEY_BYTES 40
+
+void links_key(dev_t dev, ino_t ino, char ret_key[LINKS_KEY_BYTES]);
+
+/* 1 and the count, 0 where none is written, or -errno (-EIO: not a number). */
+int links_read_count(const struct view *view, const char *key,
+		     nlink_t *ret_count) MUST_CHECK;
+
+/* Writes the count; 0 removes all that is kept for the file. */
+int links_write_count(const struct view *view, const char *key,
+		      nlink_t count) MUST_CHECK;
+
+/* stat of the copy. -ENOENT: it was not copied up. */
+int links_stat(const struct view *view, const char *key,
+	       struct stat *ret_st) MUST_CHECK;
+
+/* Makes the file `temp` of the work folder the copy, with `count` names
+ * unless a count is there. */
+int links_add_copy(const struct view *view, const char *temp, const char *key,
+		   nlink_t count) MUST_CHECK;
+
+#endif
