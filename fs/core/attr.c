@@ -8,6 +8,7 @@
 #include "links.h"
 #include "place.h"
 #include "sys.h"
+#include "whiteout.h"
 #include "xattr.h"
 
 /* Takes the locks that a node's place needs. */
@@ -47,6 +48,9 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 	error = error ? error : sys_fstatat(place.dir->fd, place.name, &st);
 	if (error) {
 		return error;
+	}
+	if (S_ISCHR(node->type) && S_ISREG(st.st_mode)) {
+		whiteout_show_stat(&st);
 	}
 	if ((st.st_mode & S_IFMT) != node->type) {
 		/* The base was changed: the name is another file by now. */

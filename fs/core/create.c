@@ -133,16 +133,50 @@ static int make_over_whiteout(struct making *making, int dirfd)
 	return error;
 }
 
+static bool is_whiteout(const struct making *making)
+{
+	return S_ISCHR(making->mode) && making->rdev == 0;
+}
+
+/* A whiteout for a program's own layer (whiteout.h), put where there is
+ * nothing or, with `flags` 0, a whiteout of ours. */
+static int make_whiteout(const struct making *making, int dirfd,
+			 unsigned int flags)
+{
+	struct view *view = making->parent->view;
+	char temp[VIEW_TEMP_BYTES];
+	AUTO_FD fd = -1;
+	int error;
+
+	view_temp_name(view, temp);
+	fd = sys_openat(view->work_fd, temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0) {
+		return fd;
+	}
+	error = whiteout_show(view->work_fd, temp);
+	error = error ? error : set_owner(making, dirfd, view->work_fd, temp);
+	error = error ? error
+		      : sys_renameat2(view->work_fd, temp, dirfd, making->name,
+				      flags);
+	if (error && sys_unlinkat(view->work_fd, temp, 0)) {
+		return error; /* the next start empties the work folder */
+	}
+	return error;
+}
+
 static int make_in(struct making *making, int dirfd)
 {
 	struct stat st;
-	int error = make_directly(making, dirfd);
+	int error = is_whiteout(making)
+			    ? make_whiteout(making, dirfd, RENAME_NOREPLACE)
+			    : make_directly(making, dirfd);
 
 	if (error != -EEXIST || sys_fstatat(dirfd, making->name, &st) ||
 	    !whiteout_is(&st)) {
 		return error;
 	}
-	return make_over_whiteout(making, dirfd);
+	return is_whiteout(making) ? make_whiteout(making, dirfd, 0)
+				   : make_over_whiteout(making, dirfd);
 }
 
 /* The node for what was just made. */
@@ -157,6 +191,9 @@ static int intern_made(const struct making *making, int dirfd,
 
 	if (error) {
 		return error;
+	}
+	if (is_whiteout(making)) {
+		whiteout_show_stat(&found.st);
 	}
 	found.dev = found.st.st_dev;
 	found.ino = found.st.st_ino;
@@ -228,9 +265,6 @@ int op_mknod(struct fs *fs, struct node *parent, const char *name, mode_t mode,
 	};
 	int error;
 
-	if (S_ISCHR(mode) && rdev == 0) {
-		return -EPERM; /* that is a whiteout */
-	}
 	error = make(fs, &making, ret_entry);
 	auto_close_fd(&making.fd);
 	return error;

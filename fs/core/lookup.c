@@ -129,26 +129,46 @@ static int find_count(const struct view *view, struct found *found)
 	return counted;
 }
 
-/* A copied-up file keeps the number that it had in the base. */
-static int find_upper_file(struct node *parent, const char *name, int dirfd,
-			   struct found *found)
+/* What a copied-up file keeps from the base: its number, and how many names
+ * there are. */
+static int find_origin(const struct view *view, const char *name, int dirfd,
+		       struct found *found)
 {
 	struct origin origin;
-	int known = 0;
+	int known = origin_read(dirfd, name, &origin);
 
-	if (parent->view->has_origins && S_ISREG(found->st.st_mode)) {
-		known = origin_read(dirfd, name, &origin);
-	}
 	if (known > 0 && found->st.st_nlink > 1) {
 		links_key(origin.dev, origin.ino, found->link_key);
-		known = find_count(parent->view, found);
+		known = find_count(view, found);
 		known = known < 0 ? known : 1;
 	}
 	if (known > 0) {
 		found->st.st_dev = origin.dev;
 		found->st.st_ino = origin.ino;
 	}
-	return known < 0 ? (known == -EBADMSG ? -EIO : known) : 0;
+	return known < 0 ? known : 0;
+}
+
+/* Completes a file found in the upper. */
+static int find_upper_file(struct node *parent, const char *name, int dirfd,
+			   struct found *found)
+{
+	int result = 0;
+
+	if (!S_ISREG(found->st.st_mode)) {
+		return 0;
+	}
+	if (found->st.st_size == 0) {
+		result = whiteout_is_shown(dirfd, name);
+	}
+	if (result > 0) {
+		whiteout_show_stat(&found->st);
+		return 0;
+	}
+	if (!result && parent->view->has_origins) {
+		result = find_origin(parent->view, name, dirfd, found);
+	}
+	return result == -EBADMSG ? -EIO : result;
 }
 
 static int find_in_upper(struct node *parent, const char *name,

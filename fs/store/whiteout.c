@@ -4,6 +4,8 @@
 
 #include "sys.h"
 
+#define SHOWN_ATTR "user.legato.whiteout"
+
 static const char *const opaque_attrs[] = {
 	WHITEOUT_OPAQUE_ATTR,
 	"trusted.overlay.opaque",
@@ -42,4 +44,25 @@ int whiteout_is_opaque(int dirfd, const char *name)
 		}
 	}
 	return 0;
+}
+
+int whiteout_show(int dirfd, const char *name)
+{
+	return sys_setxattrat(dirfd, name, SHOWN_ATTR, "y", 1, 0);
+}
+
+int whiteout_is_shown(int dirfd, const char *name)
+{
+	ssize_t n = sys_getxattrat(dirfd, name, SHOWN_ATTR, NULL, 0);
+
+	if (n == -ENODATA || n == -EOPNOTSUPP) {
+		return 0;
+	}
+	return n < 0 ? (int)n : 1;
+}
+
+void whiteout_show_stat(struct stat *st)
+{
+	st->st_mode = S_IFCHR | (st->st_mode & 07777);
+	st->st_rdev = makedev(0, 0);
 }

@@ -29,6 +29,17 @@ int whiteout_create(int dirfd, const char *name) MUST_CHECK;
  * has no user attributes. */
 int whiteout_set_opaque(int dirfd, const char *name) MUST_CHECK;
 
+/*
+ * A whiteout that a program made in a view, for a layer of its own (a view over
+ * a view): it must be seen there as the device that it is, so the upper can't
+ * have it as such. It is an empty regular file with the attribute
+ * user.legato.whiteout. whiteout_show marks the file; whiteout_is_shown says 1,
+ * 0 or -errno; whiteout_show_stat turns the file's stat into the device's.
+ */
+int whiteout_show(int dirfd, const char *name) MUST_CHECK;
+int whiteout_is_shown(int dirfd, const char *name) MUST_CHECK;
+void whiteout_show_stat(struct stat *st);
+
 /* 1 if the directory `name` ("" = dirfd itself) is opaque, 0 if not, or
  * -errno. */
 int whiteout_is_opaque(int dirfd, const char *name) MUST_CHECK;
