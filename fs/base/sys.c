@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
@@ -515,6 +517,40 @@ void sys_fsids_reset(const struct sys_fsids *saved)
 {
 	syscall(SYS_setfsuid, saved->uid);
 	syscall(SYS_setfsgid, saved->gid);
+}
+
+int sys_inotify_init(void)
+{
+	FAULT(inotify_init);
+	return RETRY(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+}
+
+int sys_inotify_add(int fd, int dirfd, uint32_t mask)
+{
+	char path[PROC_FD_PATH_BYTES];
+
+	FAULT(inotify_add);
+	proc_fd_path(path, dirfd);
+	return RETRY(inotify_add_watch(fd, path, mask));
+}
+
+void sys_inotify_remove(int fd, int number)
+{
+	/* EINVAL: the kernel has removed it with the directory. */
+	(void)!inotify_rm_watch(fd, number);
+}
+
+int sys_fs_type(int fd, uint32_t *ret_type)
+{
+	struct statfs st;
+	int error;
+
+	FAULT(fstatfs);
+	error = RETRY(fstatfs(fd, &st));
+	if (!error) {
+		*ret_type = (uint32_t)st.f_type;
+	}
+	return error;
 }
 
 int sys_flock(int fd, int operation)

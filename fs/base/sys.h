@@ -104,6 +104,15 @@ struct sys_fsids {
 struct sys_fsids sys_fsids_set(uid_t uid, gid_t gid);
 void sys_fsids_reset(const struct sys_fsids *saved);
 
+/* inotify: a descriptor that does not block; a watch on the directory behind
+ * `dirfd` (O_PATH too): its number; removing one, which may be gone already. */
+int sys_inotify_init(void) MUST_CHECK;
+int sys_inotify_add(int fd, int dirfd, uint32_t mask) MUST_CHECK;
+void sys_inotify_remove(int fd, int number);
+
+/* The file system's magic number, see statfs(2). */
+int sys_fs_type(int fd, uint32_t *ret_type) MUST_CHECK;
+
 /* flock: LOCK_EX | LOCK_NB and such. */
 int sys_flock(int fd, int operation) MUST_CHECK;
 

@@ -8,6 +8,7 @@
 #include "links.h"
 #include "place.h"
 #include "sys.h"
+#include "watch.h"
 #include "whiteout.h"
 #include "xattr.h"
 
@@ -91,9 +92,21 @@ int op_getattr(struct fs *fs, struct node *node, struct stat *ret_st)
 	return error == -ENOENT ? -ESTALE : error;
 }
 
-bool attr_is_stable(const struct node *node)
+bool attr_is_stable(struct node *node)
 {
-	return !node->view || node_in_upper(node);
+	bool stable;
+
+	if (!node->view || node_in_upper(node)) {
+		return true;
+	}
+	/* A directory's times change with its entries. */
+	if (node_is_dir(node)) {
+		return watch_is_complete(node);
+	}
+	lock_take(&node->lock);
+	stable = watch_is_complete(node->parent);
+	lock_drop(&node->lock);
+	return stable;
 }
 
 static int change_owner(const struct place *place,

@@ -33,8 +33,9 @@ struct attr_change {
 int op_getattr(struct fs *fs, struct node *node,
 	       struct stat *ret_st) MUST_CHECK;
 
-/* Whether the attributes can only change through this mount. */
-bool attr_is_stable(const struct node *node);
+/* Whether the attributes can only change through this mount, or a change in
+ * the base would be seen. */
+bool attr_is_stable(struct node *node);
 
 /* Copies the node up, then makes the changes in the order size, owner, mode,
  * times (chown clears bits that chmod sets). */

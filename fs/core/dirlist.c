@@ -4,6 +4,7 @@
 
 #include "attr.h"
 #include "sys.h"
+#include "watch.h"
 #include "whiteout.h"
 
 #define DIRLIST_MIN_CAPACITY 64
@@ -182,6 +183,7 @@ int dirlist_read(struct dirlist *list, struct fs *fs, struct node *dir)
 	}
 	rwlock_take_shared(&dir->view->tree);
 	lock_take(&dir->lock);
+	watch_dir(dir);
 	error = read_slots(list, dir);
 	lock_drop(&dir->lock);
 	rwlock_drop(&dir->view->tree);

@@ -7,6 +7,7 @@
 #include "origin.h"
 #include "redirect.h"
 #include "sys.h"
+#include "watch.h"
 #include "whiteout.h"
 
 void found_release(struct found *found)
@@ -391,7 +392,7 @@ struct node *lookup_known(struct node *parent, const char *name,
 
 bool lookup_is_stable(const struct node *parent)
 {
-	return lower_count(parent) == 0;
+	return watch_is_complete(parent);
 }
 
 static int lookup_view(struct fs *fs, const char *name, struct entry *ret_entry)
@@ -418,9 +419,10 @@ int op_lookup(struct fs *fs, struct node *parent, const char *name,
 	if (fs_is_list_root(fs, parent)) {
 		return lookup_view(fs, name, ret_entry);
 	}
-	*ret_stable = lookup_is_stable(parent);
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
+	watch_dir(parent);
+	*ret_stable = lookup_is_stable(parent);
 	error = lookup_layers(parent, name, &found);
 	if (!error) {
 		error = lookup_intern(parent, name, &found, ret_entry);

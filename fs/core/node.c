@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "view.h"
+#include "watch.h"
 
 #define NODES_MIN_BUCKETS 1024
 
@@ -346,7 +347,10 @@ void node_put(struct nodes *nodes, struct node *node)
 			return;
 		}
 		parent = node->parent;
-		view_forget_dir_fds(node);
+		if (node_is_dir(node) && node->view) {
+			watch_forget(node);
+			view_forget_dir_fds(node);
+		}
 		node_free(node);
 		node = parent;
 	}
@@ -420,4 +424,23 @@ size_t nodes_count(struct nodes *nodes)
 
 	(void)held;
 	return nodes->count;
+}
+
+uint64_t nodes_last_id(struct nodes *nodes)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&nodes->lock);
+
+	(void)held;
+	return nodes->next_id - 1;
+}
+
+/* Names change with the table's lock held, too (node_move_nofail). */
+uint64_t node_name(struct node *node, struct buf *name)
+{
+	struct nodes *nodes = &node->view->fs->nodes;
+	AUTO_UNLOCK struct lock *held = lock_taken(&nodes->lock);
+
+	(void)held;
+	buf_adds(name, node->name);
+	return node->parent ? node->parent->id : 0;
 }

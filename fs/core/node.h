@@ -28,17 +28,19 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "buf.h"
 #include "fdcache.h"
 #include "lock.h"
 
 struct view;
 
 /* The directories that a merged directory consists of below the upper,
- * topmost first. Immutable once its node exists. */
+ * topmost first. Immutable once its node exists, but for the watches. */
 struct lowers {
 	unsigned int count;
 	struct lower {
 		unsigned int layer; /* index into view->lowers */
+		int watch;          /* guarded by: the node's lock. 0: none */
 		char *path;         /* beneath the layer's root; owned */
 	} at[];
 };
@@ -58,6 +60,8 @@ struct node {
 
 	struct lock lock;
 	atomic_bool in_upper;     /* set under `lock` */
+	bool watch_tried;         /* guarded by: lock. See watch.h */
+	atomic_bool watched;      /* set under `lock` */
 	bool removed;             /* guarded by: lock. No name is left */
 	unsigned int lower_index; /* file in the base: of parent's lowers */
 	struct lowers *lowers;    /* directory: NULL without any */
@@ -151,6 +155,12 @@ void node_unkey(struct nodes *nodes, struct node *node);
  * string `name` over. The caller holds what guards parent and name. */
 void node_move_nofail(struct nodes *nodes, struct node *node,
 		      struct node *parent, char *name);
+
+/* No node has a higher id. */
+uint64_t nodes_last_id(struct nodes *nodes);
+
+/* Adds the node's name to `name` and returns its parent's id, 0 for a root. */
+uint64_t node_name(struct node *node, struct buf *name);
 
 /* How many nodes there are. */
 size_t nodes_count(struct nodes *nodes);

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "copyup.h"
+#include "err.h"
+#include "log.h"
 #include "merge.h"
 #include "remove.h"
 #include "sys.h"
+#include "watch.h"
 
 #define INO_DEVICE_SHIFT 48
 
@@ -30,10 +33,15 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root)
 		nodes_release(&fs->nodes);
 		return error;
 	}
+	error = watches_init(&fs->watches);
+	if (error) {
+		log_warn("the base is not watched: %s", err_name(error));
+	}
 	lock_init(&fs->devices_lock, LOCK_RANK_TABLE, UINT64_MAX);
 	for (unsigned int i = 0; i < FS_COPYUP_LOCKS; i++) {
 		lock_init(&fs->copyup[i], LOCK_RANK_COPYUP, i);
 	}
+	error = 0;
 	if (list_root) {
 		error = nodes_intern(&fs->nodes, &seed, &fs->root, &made);
 		if (error) {
@@ -71,6 +79,7 @@ void fs_release(struct fs *fs)
 		lock_release(&fs->copyup[i]);
 	}
 	lock_release(&fs->devices_lock);
+	watches_release(&fs->watches);
 }
 
 static int open_lowers(struct view *view, const struct view_config *config)

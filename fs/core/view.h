@@ -34,6 +34,20 @@
 
 struct fs;
 
+/* See watch.h. */
+struct watches {
+	int fd; /* inotify; -1: no watches */
+	/* private */
+	struct lock lock;
+	struct watch_entry {
+		int number;  /* of the watch; 0: free */
+		uint64_t id; /* of the directory's node; 0: no longer used */
+	} * ids;             /* guarded by: lock */
+	size_t mask;         /* guarded by: lock */
+	size_t used;         /* guarded by: lock. With an id */
+	size_t filled;       /* guarded by: lock. Not free */
+};
+
 struct view {
 	struct fs *fs;
 	unsigned int index;
@@ -55,6 +69,7 @@ struct view {
 struct fs {
 	struct nodes nodes;
 	struct fdcache dir_fds;
+	struct watches watches;
 	struct view **views; /* owned */
 	unsigned int view_count;
 	struct node *root; /* id 1; referenced */

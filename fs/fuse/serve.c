@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +9,7 @@
 #include "caps.h"
 #include "err.h"
 #include "log.h"
+#include "loop.h"
 #include "manifest.h"
 #include "ops.h"
 #include "owner.h"
@@ -22,10 +20,6 @@
  * directories; the rest is for open files. */
 #define DIR_FDS_SHARE 4
 #define DIR_FDS_MAX   4096
-
-/* libfuse's workers. Two do for two cores; those that block in the disk are
- * what more are for. */
-#define MAX_THREADS 16
 
 static void on_init(void *data, struct fuse_conn_info *conn)
 {
@@ -193,65 +187,7 @@ static struct fuse_session *new_session(struct server *server,
 	return session;
 }
 
-/* Waits for the launcher to close its end, then ends the loop as a signal
- * would: in libfuse 3.17 nothing else wakes it. */
-static void *watch_control(void *data)
-{
-	struct pollfd poll_fd = {.fd = *(const int *)data, .events = POLLIN};
-	char byte;
-
-	for (;;) {
-		if (poll(&poll_fd, 1, -1) < 0) {
-			continue;
-		}
-		if (sys_read(poll_fd.fd, &byte, sizeof(byte)) <= 0) {
-			break;
-		}
-	}
-	kill(getpid(), SIGTERM);
-	return NULL;
-}
-
-/* Signals are for the main thread only. */
-static int start_watch(const int *control_fd, pthread_t *ret_thread)
-{
-	sigset_t all;
-	sigset_t saved;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	error = pthread_create(ret_thread, NULL, watch_control,
-			       (void *)control_fd);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return -error;
-}
-
-static int run_loop(struct fuse_session *session,
-		    const struct serve_options *options)
-{
-	struct fuse_loop_config *config = fuse_loop_cfg_create();
-	pthread_t watch;
-	int error = 0;
-
-	if (!config) {
-		return -ENOMEM;
-	}
-	fuse_loop_cfg_set_max_threads(config, MAX_THREADS);
-	fuse_loop_cfg_set_idle_threads(config, MAX_THREADS);
-	if (options->control_fd >= 0) {
-		error = start_watch(&options->control_fd, &watch);
-	}
-	if (!error) {
-		/* Above 0 it is the signal that ended it. */
-		error = fuse_session_loop_mt(session, config);
-		error = error > 0 ? 0 : error;
-	}
-	fuse_loop_cfg_destroy(config);
-	return error;
-}
-
-static int serve_mounted(struct fuse_session *session,
+static int serve_mounted(struct fuse_session *session, struct server *server,
 			 const struct serve_options *options)
 {
 	int error = 0;
@@ -260,10 +196,10 @@ static int serve_mounted(struct fuse_session *session,
 		error = options->ready(options->ready_data,
 				       fuse_session_fd(session));
 	}
-	return error ? error : run_loop(session, options);
+	return error ? error : loop_run(session, server, options->control_fd);
 }
 
-static int serve_session(struct fuse_session *session,
+static int serve_session(struct fuse_session *session, struct server *server,
 			 const struct serve_options *options)
 {
 	AUTO_BUF path = BUF_INIT;
@@ -279,16 +215,12 @@ static int serve_session(struct fuse_session *session,
 	if (error) {
 		return error;
 	}
-	if (fuse_set_signal_handlers(session)) {
-		return -EINVAL;
-	}
 	/* libfuse prints the reason. */
 	error = fuse_session_mount(session, path.data) ? -EIO : 0;
 	if (!error) {
-		error = serve_mounted(session, options);
+		error = serve_mounted(session, server, options);
 		fuse_session_unmount(session);
 	}
-	fuse_remove_signal_handlers(session);
 	return error;
 }
 
@@ -319,6 +251,7 @@ int serve(const struct serve_options *options)
 	}
 	/* The kernel has applied the caller's; ours must not come on top. */
 	umask(0);
+	loop_block_signals();
 	owner_start();
 	error = server_init(&server, options);
 	if (error) {
@@ -326,7 +259,7 @@ int serve(const struct serve_options *options)
 		return error;
 	}
 	session = new_session(&server, options);
-	error = session ? serve_session(session, options) : -ENOMEM;
+	error = session ? serve_session(session, &server, options) : -ENOMEM;
 	if (session) {
 		fuse_session_destroy(session);
 	}

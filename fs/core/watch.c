@@ -1,0 +1,207 @@
+#include "watch.h"
+
+#include <linux/magic.h>
+#include <sys/inotify.h>
+
+#include "err.h"
+#include "log.h"
+#include "sys.h"
+
+#define WATCH_MASK                                                             \
+	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |     \
+	 IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
+
+#define WATCHES_MIN 256
+
+/* Not in <linux/magic.h> of Debian 12. */
+#define BCACHEFS_MAGIC 0xca451a4e
+#define ZFS_MAGIC      0x2fc12fc1
+
+/* Disks on which every change is made through this kernel, and seen. */
+static const uint32_t local_disks[] = {
+	EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+	F2FS_SUPER_MAGIC, BCACHEFS_MAGIC,  ZFS_MAGIC,
+};
+
+int watches_init(struct watches *watches)
+{
+	*watches = (struct watches){.fd = sys_inotify_init()};
+	lock_init(&watches->lock, LOCK_RANK_TABLE, 1);
+	return watches->fd < 0 ? watches->fd : 0;
+}
+
+void watches_release(struct watches *watches)
+{
+	if (watches->fd >= 0) {
+		sys_close(watches->fd);
+	}
+	free(watches->ids);
+	lock_release(&watches->lock);
+}
+
+/* The kernel counts watch descriptors up from 1 and does not use one again
+ * soon, so a table indexed by them would only grow: a hash with open
+ * addressing, tombstones being entries without an id. */
+static struct watch_entry *find_slot(const struct watches *watches, int number)
+{
+	size_t at = (size_t)number & watches->mask;
+
+	while (watches->ids[at].number && watches->ids[at].number != number) {
+		at = (at + 1) & watches->mask;
+	}
+	return &watches->ids[at];
+}
+
+/* Makes the table fit the entries in use, at most half full. */
+static int rebuild_locked(struct watches *watches)
+{
+	struct watches next = {.mask = WATCHES_MIN - 1};
+
+	while (next.mask + 1 < (watches->used + 1) * 4) {
+		next.mask = next.mask * 2 + 1;
+	}
+	next.ids = calloc(next.mask + 1, sizeof(*next.ids));
+	if (!next.ids) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; watches->ids && i <= watches->mask; i++) {
+		if (watches->ids[i].id) {
+			*find_slot(&next, watches->ids[i].number) =
+				watches->ids[i];
+		}
+	}
+	free(watches->ids);
+	watches->ids = next.ids;
+	watches->mask = next.mask;
+	watches->filled = watches->used;
+	return 0;
+}
+
+/* Remembers whose watch it is; *ret_before is whose it was. */
+static int set_id(struct watches *watches, int number, uint64_t id,
+		  uint64_t *ret_before)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&watches->lock);
+	struct watch_entry *entry;
+
+	(void)held;
+	if (!watches->ids || watches->filled * 2 > watches->mask) {
+		int error = rebuild_locked(watches);
+
+		if (error) {
+			return error;
+		}
+	}
+	entry = find_slot(watches, number);
+	*ret_before = entry->id;
+	watches->filled += !entry->number;
+	watches->used += (id != 0) - (entry->id != 0);
+	*entry = (struct watch_entry){.number = number, .id = id};
+	return 0;
+}
+
+uint64_t watch_find(struct watches *watches, int number)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&watches->lock);
+
+	(void)held;
+	return watches->ids ? find_slot(watches, number)->id : 0;
+}
+
+void watch_ended(struct watches *watches, int number)
+{
+	uint64_t before;
+
+	if (set_id(watches, number, 0, &before)) {
+		log_warn("watch %d not forgotten: %s", number,
+			 err_name(ENOMEM));
+	}
+}
+
+static bool is_local_disk(int fd)
+{
+	uint32_t type;
+
+	if (sys_fs_type(fd, &type)) {
+		return false;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(local_disks); i++) {
+		if (type == local_disks[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int watch_lower(struct node *dir, unsigned int i)
+{
+	struct watches *watches = &dir->view->fs->watches;
+	struct lower *lower = &dir->lowers->at[i];
+	AUTO_FDREF *ref = NULL;
+	uint64_t before;
+	int number;
+	int error = view_dir_fd(dir, VIEW_SLOT_LOWER(i), &ref);
+
+	if (error) {
+		return error;
+	}
+	if (!is_local_disk(ref->fd)) {
+		return -EOPNOTSUPP;
+	}
+	number = sys_inotify_add(watches->fd, ref->fd, WATCH_MASK);
+	if (number < 0) {
+		return number;
+	}
+	error = set_id(watches, number, dir->id, &before);
+	if (error || (before && before != dir->id)) {
+		/* One directory in two places: it can have one watch only. */
+		return error ? error : -EBUSY;
+	}
+	lower->watch = number;
+	return 0;
+}
+
+void watch_dir(struct node *dir)
+{
+	struct fs *fs = dir->view->fs;
+	bool complete = true;
+
+	if (!dir->lowers || dir->watch_tried || fs->watches.fd < 0) {
+		return;
+	}
+	dir->watch_tried = true;
+	for (unsigned int i = 0; i < dir->lowers->count; i++) {
+		int error = watch_lower(dir, i);
+
+		if (error) {
+			log_debug("node %llu not watched: %s",
+				  (unsigned long long)dir->id, err_name(error));
+			complete = false;
+		}
+	}
+	/* release: pairs with watch_is_complete */
+	atomic_store_explicit(&dir->watched, complete, memory_order_release);
+}
+
+bool watch_is_complete(const struct node *dir)
+{
+	/* acquire: the watches were set before */
+	return !dir->lowers ||
+	       atomic_load_explicit(&((struct node *)dir)->watched,
+				    memory_order_acquire);
+}
+
+void watch_forget(struct node *dir)
+{
+	struct watches *watches = &dir->view->fs->watches;
+
+	for (unsigned int i = 0; dir->lowers && i < dir->lowers->count; i++) {
+		int number = dir->lowers->at[i].watch;
+
+		/* Another node may have the same directory by now. */
+		if (number && watch_find(watches, number) == dir->id) {
+			sys_inotify_remove(watches->fd, number);
+			watch_ended(watches, number);
+		}
+	}
+}

@@ -1,0 +1,43 @@
+/*
+ * watch.h - seeing that somebody else changes the base.
+ *
+ * A directory of the base that the kernel has been told about is watched with
+ * inotify, so that the kernel may believe our answers until it is told
+ * otherwise. Where there is no watch (none left, or a disk whose changes can
+ * pass unseen: network file systems, stacked ones) the answers are good for a
+ * second.
+ *
+ * A watch is set before the layers are looked at, so that no change is missed
+ * in between. It lives as long as the directory's node.
+ *
+ * Threads: watch_dir and watch_forget from any, the latter when nobody else
+ * has the node; watch_find from the thread that reads the events. The lock
+ * (rank TABLE) is a leaf.
+ */
+#ifndef FS_CORE_WATCH_H
+#define FS_CORE_WATCH_H
+
+#include "view.h"
+
+/* 0 or -errno: then nothing is ever watched. */
+int watches_init(struct watches *watches) MUST_CHECK;
+void watches_release(struct watches *watches);
+
+/* Watches what the directory consists of in the base, unless that was tried
+ * before. The caller holds the directory's lock, or the tree lock exclusively,
+ * and the tree lock at least shared. */
+void watch_dir(struct node *dir);
+
+/* Whether no change in the base can pass unseen: nothing of the directory is
+ * there, or all of it is watched. */
+bool watch_is_complete(const struct node *dir);
+
+void watch_forget(struct node *dir);
+
+/* The id of the directory's node, or 0. */
+uint64_t watch_find(struct watches *watches, int number);
+
+/* The kernel ended the watch: the directory was removed or unmounted. */
+void watch_ended(struct watches *watches, int number);
+
+#endif
