@@ -10,7 +10,10 @@
 
 struct rules {
 	git_repository *repo;
+	/* Loaded when the first ignored path asks for it: its size is that of
+	 * the whole tree. */
 	git_index *index;
+	bool index_tried;
 	const char *prefix; /* the base, relative to the repository */
 	/* A directory that is known to be ignored, ending in '/', or empty:
 	 * what lies below needs no look. */
@@ -65,9 +68,6 @@ static void open_rules(struct rules *rules, const char *real_base)
 		rules->repo = NULL;
 		return;
 	}
-	if (git_repository_index(&rules->index, rules->repo)) {
-		rules->index = NULL;
-	}
 }
 
 static bool is_beneath(const char *path, const struct buf *dir)
@@ -110,21 +110,29 @@ static bool is_in_ignored_dir(struct rules *rules, const char *path)
 	return false;
 }
 
+static bool is_tracked(struct rules *rules, const char *path)
+{
+	if (!rules->index_tried) {
+		rules->index_tried = true;
+		if (git_repository_index(&rules->index, rules->repo)) {
+			rules->index = NULL;
+		}
+	}
+	return rules->index && git_index_get_bypath(rules->index, path, 0);
+}
+
 static bool is_ignored(struct rules *rules, const char *path,
 		       enum change_kind kind)
 {
 	AUTO_FREE char *whole = path_join(rules->prefix, path);
 	AUTO_BUF entry = BUF_INIT;
 
-	if (!whole ||
-	    (rules->index && git_index_get_bypath(rules->index, whole, 0))) {
+	if (!whole) {
 		return false;
 	}
-	if (is_in_ignored_dir(rules, whole)) {
-		return true;
-	}
 	buf_addf(&entry, "%s%s", whole, kind == KIND_DIR ? "/" : "");
-	return ask(rules, entry.data);
+	return (is_in_ignored_dir(rules, whole) || ask(rules, entry.data)) &&
+	       !is_tracked(rules, whole);
 }
 
 static enum change_noise noise_of(struct rules *rules,
@@ -144,6 +152,68 @@ static enum change_noise noise_of(struct rules *rules,
 		       : NOISE_NONE;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The directories of the base that gave way to something that is shown,
+ * sorted. The caller frees the array. */
+static char **replaced_dirs(const struct change_list *list, size_t *ret_n)
+{
+	char **dirs = calloc(list->n + 1, sizeof(*dirs));
+
+	*ret_n = 0;
+	for (size_t i = 0; dirs && i < list->n; i++) {
+		const struct change *change = &list->items[i];
+
+		if (change->letter == CHANGE_TYPE && !change->noise &&
+		    change->old_side.kind == KIND_DIR) {
+			dirs[(*ret_n)++] = change->path;
+		}
+	}
+	if (dirs && *ret_n > 1) {
+		qsort(dirs, *ret_n, sizeof(*dirs), compare_paths);
+	}
+	return dirs;
+}
+
+static bool is_below_any(const char *path, char *const *dirs, size_t n)
+{
+	for (const char *slash = strchr(path, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		AUTO_BUF dir = BUF_INIT;
+
+		buf_add(&dir, path, (size_t)(slash - path));
+		if (bsearch(&dir.data, dirs, n, sizeof(*dirs), compare_paths)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What had to go so that something shown could take a directory's place is
+ * shown too: a patch without it would not apply. */
+static int unmark_replaced(struct change_list *list)
+{
+	size_t n;
+	AUTO_FREE char **dirs = replaced_dirs(list, &n);
+
+	if (!dirs) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; n > 0 && i < list->n; i++) {
+		struct change *change = &list->items[i];
+
+		if (change->letter == CHANGE_DELETED &&
+		    change->noise == NOISE_IGNORED &&
+		    is_below_any(change->path, dirs, n)) {
+			change->noise = NOISE_NONE;
+		}
+	}
+	return 0;
+}
+
 int noise_mark(struct change_list *list, const struct sides *sides)
 {
 	AUTO(close_rules)
@@ -158,5 +228,5 @@ int noise_mark(struct change_list *list, const struct sides *sides)
 	for (size_t i = 0; i < list->n; i++) {
 		list->items[i].noise = noise_of(&rules, &list->items[i]);
 	}
-	return 0;
+	return unmark_replaced(list);
 }

@@ -5,7 +5,7 @@
  * The rules are the base's, not the view's: an agent can't hide a change by
  * editing .gitignore. All of git's sources count (.gitignore at each level,
  * info/exclude, core.excludesFile); a file that the base's index tracks is
- * never ignored.
+ * never ignored, nor is what was deleted to make way for something shown.
  *
  * Where the base is in no repository nothing is ignored; ".git" is folded
  * everywhere, since it may be a repository that the agent made.

@@ -239,6 +239,7 @@ def git_environment(home):
 def git(directory, *arguments, home, stdin=b""):
     done = subprocess.run(
         ["git", "-c", "safe.directory=*", "-c", "core.autocrlf=false",
+         "-c", "gc.auto=0",
          *arguments],
         cwd=directory, input=stdin, capture_output=True,
         env=git_environment(home))
