@@ -6,6 +6,7 @@
 
 #include "attr.h"
 #include "copyup.h"
+#include "dirlist.h"
 #include "file.h"
 #include "path.h"
 #include "place.h"
@@ -210,6 +211,7 @@ static int make_locked(struct making *making, struct entry *ret_entry)
 			: view_dir_fd(making->parent, VIEW_SLOT_UPPER, &dir);
 
 	error = error ? error : make_in(making, dir->fd);
+	dirlist_changed(making->parent);
 	return error ? error : intern_made(making, dir->fd, ret_entry);
 }
 
@@ -464,6 +466,7 @@ int op_link(struct fs *fs, struct node *node, struct node *parent,
 	}
 	rwlock_take_exclusive(&node->view->tree);
 	error = link_locked(node, parent, &copy);
+	dirlist_changed(parent);
 	rwlock_drop(&node->view->tree);
 	error = error ? error : op_getattr(fs, node, &ret_entry->st);
 	if (!error) {

@@ -9,12 +9,42 @@
 
 #define DIRLIST_MIN_CAPACITY 64
 
-void dirlist_release(struct dirlist *list)
+static struct dirlist *dirlist_new(void)
 {
-	buf_release(&list->names);
-	free(list->offsets);
-	free(list->table);
-	*list = (struct dirlist){.names = BUF_INIT};
+	struct dirlist *list = calloc(1, sizeof(*list));
+
+	if (list) {
+		list->names = (struct buf)BUF_INIT;
+		list->next_cookie = 1;
+		atomic_init(&list->refs, 1);
+	}
+	return list;
+}
+
+static struct dirlist *dirlist_get(struct dirlist *list)
+{
+	if (list) {
+		/* relaxed: the directory's lock keeps it alive */
+		atomic_fetch_add_explicit(&list->refs, 1, memory_order_relaxed);
+	}
+	return list;
+}
+
+void dirlist_put(struct dirlist *list)
+{
+	/* acq_rel: all uses happen before the free, whoever does it */
+	if (list && atomic_fetch_sub_explicit(&list->refs, 1,
+					      memory_order_acq_rel) == 1) {
+		buf_release(&list->names);
+		free(list->entries);
+		free(list->table);
+		free(list);
+	}
+}
+
+const char *dirlist_name(const struct dirlist *list, size_t index)
+{
+	return list->names.data + list->entries[index].name;
 }
 
 static size_t hash_name(const char *name)
@@ -33,11 +63,18 @@ static size_t *table_slot(const struct dirlist *list, const char *name)
 	size_t at = hash_name(name) & list->table_mask;
 
 	while (list->table[at] &&
-	       strcmp(list->names.data + list->offsets[list->table[at] - 1],
-		      name) != 0) {
+	       strcmp(dirlist_name(list, list->table[at] - 1), name) != 0) {
 		at = (at + 1) & list->table_mask;
 	}
 	return &list->table[at];
+}
+
+static void fill_table(struct dirlist *list)
+{
+	memset(list->table, 0, (list->table_mask + 1) * sizeof(*list->table));
+	for (size_t i = 0; i < list->count; i++) {
+		*table_slot(list, dirlist_name(list, i)) = i + 1;
+	}
 }
 
 /* Makes room for one more entry; the table stays at most half full. */
@@ -45,26 +82,25 @@ static int grow(struct dirlist *list)
 {
 	size_t capacity =
 		list->capacity ? list->capacity * 2 : DIRLIST_MIN_CAPACITY;
-	size_t *offsets;
+	struct dirlist_entry *entries;
+	size_t *table;
 
 	if (list->count < list->capacity) {
 		return 0;
 	}
-	offsets = reallocarray(list->offsets, capacity, sizeof(*offsets));
-	if (!offsets) {
+	entries = reallocarray(list->entries, capacity, sizeof(*entries));
+	if (!entries) {
 		return -ENOMEM;
 	}
-	list->offsets = offsets;
-	free(list->table);
-	list->table = calloc(capacity * 2, sizeof(*list->table));
-	if (!list->table) {
+	list->entries = entries;
+	table = reallocarray(list->table, capacity * 2, sizeof(*table));
+	if (!table) {
 		return -ENOMEM;
 	}
+	list->table = table;
 	list->table_mask = capacity * 2 - 1;
 	list->capacity = capacity;
-	for (size_t i = 0; i < list->count; i++) {
-		*table_slot(list, list->names.data + offsets[i]) = i + 1;
-	}
+	fill_table(list);
 	return 0;
 }
 
@@ -81,10 +117,50 @@ static int add_name(struct dirlist *list, const char *name)
 	if (*slot) {
 		return 0;
 	}
-	list->offsets[list->count] = list->names.len;
+	list->entries[list->count].name = list->names.len;
 	buf_add(&list->names, name, strlen(name) + 1);
-	*slot = ++list->count;
-	return buf_error(&list->names);
+	error = buf_error(&list->names);
+	if (!error) {
+		*slot = ++list->count;
+	}
+	return error;
+}
+
+/* The entry for `name`, or NULL. */
+static const struct dirlist_entry *find_name(const struct dirlist *list,
+					     const char *name)
+{
+	size_t slot = list && list->count ? *table_slot(list, name) : 0;
+
+	return slot ? &list->entries[slot - 1] : NULL;
+}
+
+static int by_cookie(const void *a, const void *b)
+{
+	uint64_t x = ((const struct dirlist_entry *)a)->cookie;
+	uint64_t y = ((const struct dirlist_entry *)b)->cookie;
+
+	return (x > y) - (x < y);
+}
+
+/* Gives each name the cookie that it had before, or a new one. */
+static void set_cookies(struct dirlist *list, const struct dirlist *before)
+{
+	if (before) {
+		list->next_cookie = before->next_cookie;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		const struct dirlist_entry *old =
+			find_name(before, dirlist_name(list, i));
+
+		list->entries[i].cookie =
+			old ? old->cookie : list->next_cookie++;
+	}
+	if (before && list->count) {
+		qsort(list->entries, list->count, sizeof(*list->entries),
+		      by_cookie);
+		fill_table(list);
+	}
 }
 
 /* A whiteout hides the name in the layers below: it is remembered as seen, in
@@ -99,18 +175,13 @@ static bool is_whiteout(DIR *dir, const struct dirent *entry)
 	return !sys_fstatat(dirfd(dir), entry->d_name, &st) && whiteout_is(&st);
 }
 
-static bool is_seen(const struct dirlist *list, const char *name)
-{
-	return list->count && *table_slot(list, name);
-}
-
 static int add_entry(struct dirlist *list, struct dirlist *hidden, DIR *dir,
 		     const struct dirent *entry)
 {
 	const char *name = entry->d_name;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    is_seen(hidden, name)) {
+	    find_name(hidden, name)) {
 		return 0;
 	}
 	return add_name(is_whiteout(dir, entry) ? hidden : list, name);
@@ -146,71 +217,155 @@ static int add_slot(struct dirlist *list, struct dirlist *hidden,
 static int read_slots(struct dirlist *list, struct node *dir)
 {
 	unsigned int slots = 1 + (dir->lowers ? dir->lowers->count : 0);
-	struct dirlist hidden = {.names = BUF_INIT};
-	int error = dir->removed ? -ENOENT : 0;
+	struct dirlist *hidden = dirlist_new();
+	int error = hidden ? 0 : -ENOMEM;
 
 	for (unsigned int slot = 0; slot < slots && !error; slot++) {
 		if (slot != VIEW_SLOT_UPPER || node_in_upper(dir)) {
-			error = add_slot(list, &hidden, dir, slot);
+			error = add_slot(list, hidden, dir, slot);
 		}
 	}
-	dirlist_release(&hidden);
+	dirlist_put(hidden);
 	return error;
 }
 
-static int read_views(struct dirlist *list, const struct fs *fs)
+static int add_dots(struct dirlist *list)
 {
-	int error = 0;
+	int error = add_name(list, ".");
+
+	return error ? error : add_name(list, "..");
+}
+
+/* Reads a directory that is not removed, and keeps the snapshot. */
+static int read_dir(struct node *dir, struct dirlist *list)
+{
+	int error = add_dots(list);
+
+	error = error ? error : read_slots(list, dir);
+	if (error) {
+		return error;
+	}
+	set_cookies(list, dir->listing);
+	list->version = dir->version;
+	dirlist_put(dir->listing);
+	dir->listing = dirlist_get(list);
+	return 0;
+}
+
+/* The snapshot that is kept still holds: nothing changed here, and what the
+ * base may have changed would have been seen. */
+static bool is_current(const struct node *dir)
+{
+	return dir->listing && dir->listing->version == dir->version &&
+	       watch_is_complete(dir);
+}
+
+static int current_locked(struct node *dir, struct dirlist **ret_list)
+{
+	struct dirlist *list;
+	int error;
+
+	watch_dir(dir);
+	if (!dir->removed && is_current(dir)) {
+		*ret_list = dirlist_get(dir->listing);
+		return 0;
+	}
+	list = dirlist_new();
+	if (!list) {
+		return -ENOMEM;
+	}
+	/* One that was removed while open has no entries at all. */
+	error = dir->removed ? 0 : read_dir(dir, list);
+	if (error) {
+		dirlist_put(list);
+		return error;
+	}
+	*ret_list = list;
+	return 0;
+}
+
+static int list_views(const struct fs *fs, struct dirlist **ret_list)
+{
+	struct dirlist *list = dirlist_new();
+	int error = list ? add_dots(list) : -ENOMEM;
 
 	for (unsigned int i = 0; i < fs->view_count && !error; i++) {
 		error = add_name(list, fs->views[i]->name);
 	}
-	return error;
+	if (error) {
+		dirlist_put(list);
+		return error;
+	}
+	set_cookies(list, NULL);
+	*ret_list = list;
+	return 0;
 }
 
-int dirlist_read(struct dirlist *list, struct fs *fs, struct node *dir)
+int dirlist_current(struct fs *fs, struct node *dir, struct dirlist **ret_list)
 {
 	int error;
 
-	dirlist_release(list);
-	error = add_name(list, ".");
-	error = error ? error : add_name(list, "..");
-	if (error) {
-		return error;
-	}
 	if (fs_is_list_root(fs, dir)) {
-		return read_views(list, fs);
+		return list_views(fs, ret_list);
+	}
+	rwlock_take_shared(&dir->view->tree);
+	lock_take(&dir->lock);
+	error = current_locked(dir, ret_list);
+	lock_drop(&dir->lock);
+	rwlock_drop(&dir->view->tree);
+	return error;
+}
+
+bool dirlist_is_stable(struct fs *fs, struct node *dir)
+{
+	bool stable;
+
+	if (fs_is_list_root(fs, dir)) {
+		return true;
 	}
 	rwlock_take_shared(&dir->view->tree);
 	lock_take(&dir->lock);
 	watch_dir(dir);
-	error = read_slots(list, dir);
+	stable = watch_is_complete(dir);
 	lock_drop(&dir->lock);
 	rwlock_drop(&dir->view->tree);
-	/* A directory that was removed while open has no entries at all. */
-	if (error == -ENOENT) {
-		dirlist_release(list);
-		return 0;
-	}
-	return error;
+	return stable;
+}
+
+void dirlist_changed(struct node *dir)
+{
+	dir->version++;
 }
 
 int dirlist_is_empty(struct node *dir)
 {
-	struct dirlist list = {.names = BUF_INIT};
-	int result = read_slots(&list, dir);
+	struct dirlist *list = dirlist_new();
+	int result = !list          ? -ENOMEM
+		     : dir->removed ? -ENOENT
+				    : read_slots(list, dir);
 
 	if (!result) {
-		result = list.count == 0;
+		result = list->count == 0;
 	}
-	dirlist_release(&list);
+	dirlist_put(list);
 	return result;
 }
 
-const char *dirlist_name(const struct dirlist *list, size_t index)
+size_t dirlist_after(const struct dirlist *list, uint64_t cookie)
 {
-	return index < list->count ? list->names.data + list->offsets[index]
-				   : NULL;
+	size_t low = 0;
+	size_t high = list->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->entries[middle].cookie <= cookie) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
 }
 
 /* "." and "..": only what a plain listing needs. */
@@ -254,8 +409,8 @@ static int real_entry(struct node *dir, const char *name, bool intern,
 	return error;
 }
 
-int dirlist_entry(struct fs *fs, struct node *dir, const char *name,
-		  bool intern, struct entry *ret_entry)
+int dirlist_stat(struct fs *fs, struct node *dir, const char *name, bool intern,
+		 struct entry *ret_entry)
 {
 	bool stable;
 	int error;

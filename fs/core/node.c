@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "dirlist.h"
 #include "view.h"
 #include "watch.h"
 
@@ -53,6 +54,7 @@ static void node_free(struct node *node)
 {
 	fdref_put(node->pinned);
 	fdref_put(node->data);
+	dirlist_put(node->listing);
 	lowers_free(node->lowers);
 	free(node->name);
 	free(node->link_key);

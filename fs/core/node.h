@@ -32,6 +32,7 @@
 #include "fdcache.h"
 #include "lock.h"
 
+struct dirlist;
 struct view;
 
 /* The directories that a merged directory consists of below the upper,
@@ -64,6 +65,8 @@ struct node {
 	atomic_bool watched;      /* set under `lock` */
 	bool removed;             /* guarded by: lock. No name is left */
 	unsigned int lower_index; /* file in the base: of parent's lowers */
+	struct dirlist *listing;  /* guarded by: lock. See dirlist.h */
+	uint64_t version;         /* guarded by: lock. Of the entries */
 	struct lowers *lowers;    /* directory: NULL without any */
 	char *link_key;           /* guarded by: lock. See links.h; else NULL */
 	struct fdref *pinned; /* guarded by: lock. O_PATH, of a removed one */

@@ -330,6 +330,8 @@ static int rename_once(struct fs *fs, struct renaming *renaming)
 	}
 	rwlock_take_exclusive(&renaming->view->tree);
 	error = rename_locked(renaming);
+	dirlist_changed(from->dir);
+	dirlist_changed(to->dir);
 	rwlock_drop(&renaming->view->tree);
 	end_release(renaming, from);
 	end_release(renaming, to);

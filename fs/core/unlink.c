@@ -203,6 +203,7 @@ int op_unlink(struct fs *fs, struct node *parent, const char *name)
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
 	error = unlink_locked(parent, name);
+	dirlist_changed(parent);
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
 	return error;
@@ -339,6 +340,7 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 	}
 	rwlock_take_exclusive(&parent->view->tree);
 	error = rmdir_locked(parent, name);
+	dirlist_changed(parent);
 	rwlock_drop(&parent->view->tree);
 	return error;
 }

@@ -23,7 +23,6 @@ static struct dir_handle *handle_new(void)
 
 	if (handle) {
 		lock_init(&handle->lock, LOCK_RANK_HANDLE, 0);
-		handle->list = (struct dirlist){.names = BUF_INIT};
 		atomic_init(&handle->refs, 1);
 	}
 	return handle;
@@ -34,7 +33,7 @@ void handle_put(struct dir_handle *handle)
 	/* acq_rel: all uses happen before the free, whoever does it */
 	if (handle && atomic_fetch_sub_explicit(&handle->refs, 1,
 						memory_order_acq_rel) == 1) {
-		dirlist_release(&handle->list);
+		dirlist_put(handle->list);
 		lock_release(&handle->lock);
 		free(handle);
 	}

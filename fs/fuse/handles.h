@@ -18,7 +18,8 @@
 
 struct dir_handle {
 	struct lock lock;
-	struct dirlist list; /* guarded by: lock */
+	/* guarded by: lock. What is being read; NULL before. */
+	struct dirlist *list;
 	/* private */
 	atomic_uint refs;
 };

@@ -66,6 +66,9 @@ static void entry_changed(const struct notifier *notifier, struct node *dir,
 	uint64_t id;
 
 	if (mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) {
+		lock_take(&dir->lock);
+		dirlist_changed(dir);
+		lock_drop(&dir->lock);
 		forget_entry(notifier, dir->id, name);
 		forget_inode(notifier, dir->id);
 		return;
@@ -114,6 +117,11 @@ static void forget_all(const struct notifier *notifier)
 		}
 		if (node->view) {
 			parent_id = node_name(node, &name);
+		}
+		if (node_is_dir(node)) {
+			lock_take(&node->lock);
+			dirlist_changed(node);
+			lock_drop(&node->lock);
 		}
 		node_put(nodes, node);
 		forget_inode(notifier, id);

@@ -1,24 +1,31 @@
 #include "ops.h"
 
-#include "copyup.h"
+#include <fcntl.h>
+
 #include "dirlist.h"
 #include "sys.h"
-
-#include <fcntl.h>
 
 static void do_opendir(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *info)
 {
 	struct server *server = ops_server(req);
+	struct node *dir = ops_node(req, ino);
 	uint64_t number;
-	int error = handles_open(&server->dirs, &number);
+	int error;
 
-	(void)ino;
+	if (!dir) {
+		return;
+	}
+	error = handles_open(&server->dirs, &number);
 	if (error) {
+		ops_put(req, dir);
 		ops_reply(req, error);
 		return;
 	}
 	info->fh = number;
+	info->cache_readdir = dirlist_is_stable(&server->fs, dir);
+	info->keep_cache = info->cache_readdir;
+	ops_put(req, dir);
 	if (fuse_reply_open(req, info)) {
 		handles_close(&server->dirs, number);
 	}
@@ -76,12 +83,12 @@ static int fill(struct listing *listing, const struct dirlist *list,
 		size_t index)
 {
 	struct fs *fs = &ops_server(listing->req)->fs;
-	const char *name;
 
-	for (; (name = dirlist_name(list, index)); index++) {
+	for (; index < list->count; index++) {
+		const char *name = dirlist_name(list, index);
 		struct entry entry;
-		int error = dirlist_entry(fs, listing->dir, name, listing->plus,
-					  &entry);
+		int error = dirlist_stat(fs, listing->dir, name, listing->plus,
+					 &entry);
 		bool added;
 
 		if (error == -ENOENT || error == -ESTALE) {
@@ -90,7 +97,8 @@ static int fill(struct listing *listing, const struct dirlist *list,
 		if (error) {
 			return listing->used ? 0 : error;
 		}
-		added = add_entry(listing, name, &entry, (off_t)index + 1);
+		added = add_entry(listing, name, &entry,
+				  (off_t)list->entries[index].cookie);
 		node_put(&fs->nodes, entry.node);
 		if (!added) {
 			break;
@@ -103,18 +111,23 @@ static int list_dir(struct listing *listing, struct dir_handle *handle,
 		    off_t off)
 {
 	AUTO_UNLOCK struct lock *held = lock_taken(&handle->lock);
-	int error = 0;
+	struct dirlist *list;
+	int error;
 
 	(void)held;
-	if (off == 0) {
-		error = dirlist_read(&handle->list,
-				     &ops_server(listing->req)->fs,
-				     listing->dir);
+	if (off == 0 || !handle->list) {
+		error = dirlist_current(&ops_server(listing->req)->fs,
+					listing->dir, &list);
+		if (error) {
+			return error;
+		}
+		dirlist_put(handle->list);
+		handle->list = list;
 	}
-	return error ? error : fill(listing, &handle->list, (size_t)off);
+	return fill(listing, handle->list,
+		    dirlist_after(handle->list, (uint64_t)off));
 }
 
-/* Gives back what a reply that never arrived had counted. */
 static void reply_listing(struct listing *listing, int error)
 {
 	if (error) {
