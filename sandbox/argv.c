@@ -89,14 +89,12 @@ void argv_add_options(struct strv *ret_args, const struct argv_plan *plan)
 }
 
 void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,
-		      unsigned int ignored, int error_fd, char *const *command)
+		      unsigned int ignored, int error_fd, int command_fd)
 {
 	strv_add_all(ret_argv, bwrap, "--args", NULL);
 	strv_addf(ret_argv, "%d", args_fd);
 	strv_add_all(ret_argv, "--", VIEW_EXEC_AT, NULL);
 	strv_addf(ret_argv, "%#x", ignored);
 	strv_addf(ret_argv, "%d", error_fd);
-	for (; *command; command++) {
-		strv_add(ret_argv, *command);
-	}
+	strv_addf(ret_argv, "%d", command_fd);
 }

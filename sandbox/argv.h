@@ -3,8 +3,8 @@
  *
  * Most of them go through a descriptor (--args), which has no limit on the
  * length and which nobody reads in the process list: the values of the
- * environment are among them. On the command line stand only that
- * descriptor, the shim and the command.
+ * environment are among them. The command goes to the shim through another
+ * one, since bwrap takes 9000 arguments at most, and a command may have more.
  */
 #ifndef SANDBOX_ARGV_H
 #define SANDBOX_ARGV_H
@@ -29,8 +29,8 @@ struct argv_plan {
 void argv_add_options(struct strv *ret_args, const struct argv_plan *plan);
 
 /* The command line of bwrap: `ignored` as from signals_ignored, `error_fd`
- * the real stderr, which the shim puts back. */
+ * the real stderr, `command_fd` the command, NUL after each argument. */
 void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,
-		      unsigned int ignored, int error_fd, char *const *command);
+		      unsigned int ignored, int error_fd, int command_fd);
 
 #endif

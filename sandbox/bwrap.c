@@ -23,88 +23,112 @@
 #define FIRST_OWN_FD    3
 
 /* The descriptors that bwrap inherits; its own from here on. */
-struct handed {
-	int args_fd;
-	int seccomp_fd;
-	int status_fd;
-	int error_fd; /* the real stderr, for the command */
+enum {
+	HANDED_ARGS,    /* for --args */
+	HANDED_COMMAND, /* for the shim */
+	HANDED_FILTER,
+	HANDED_STATUS,
+	HANDED_ERROR, /* the real stderr, for the command */
+	HANDED_COUNT,
 };
 
-#define HANDED_COUNT 4
+struct handed {
+	int fds[HANDED_COUNT];
+};
 
 static void handed_close(const struct handed *handed)
 {
-	auto_close_fd(&handed->args_fd);
-	auto_close_fd(&handed->seccomp_fd);
-	auto_close_fd(&handed->status_fd);
-	auto_close_fd(&handed->error_fd);
+	for (int i = 0; i < HANDED_COUNT; i++) {
+		auto_close_fd(&handed->fds[i]);
+	}
 }
 
-static int handed_open(struct handed *handed, struct bwrap *bwrap)
+/* A file in memory with the strings, NUL after each. Or -errno. */
+static int open_strings(char *const *strings)
 {
-	int pair[2];
+	AUTO_FD fd = memfd_create("strings", MFD_CLOEXEC);
+	int error = fd < 0 ? -errno : 0;
 
-	*handed = (struct handed){-1, -1, -1, -1};
-	handed->seccomp_fd = filter_open();
-	if (handed->seccomp_fd < 0) {
-		return handed->seccomp_fd;
-	}
-	if (pipe2(pair, O_CLOEXEC) < 0) {
-		return -errno;
-	}
-	bwrap->status_fd = pair[0];
-	handed->status_fd = pair[1];
-	if (fcntl(bwrap->status_fd, F_SETFL, O_NONBLOCK) < 0) {
-		return -errno;
-	}
-	handed->args_fd = memfd_create("args", MFD_CLOEXEC);
-	handed->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
-	return handed->args_fd < 0 || handed->error_fd < 0 ? -errno : 0;
-}
-
-/* NUL after each argument, as --args wants it. */
-static int write_args(int fd, const struct argv_plan *plan)
-{
-	AUTO_STRV args = {0};
-	int error = 0;
-
-	argv_add_options(&args, plan);
-	for (size_t i = 0; !error && i < args.count; i++) {
-		error = fdio_write_all(fd, args.list[i],
-				       strlen(args.list[i]) + 1);
+	for (; !error && *strings; strings++) {
+		error = fdio_write_all(fd, *strings, strlen(*strings) + 1);
 	}
 	if (!error && lseek(fd, 0, SEEK_SET) != 0) {
 		error = -errno;
 	}
-	return error;
+	return error ? error : TAKE_FD(fd);
+}
+
+static int open_args(const struct argv_plan *plan, const struct handed *handed)
+{
+	struct argv_plan full = *plan;
+	AUTO_STRV args = {0};
+
+	full.seccomp_fd = handed->fds[HANDED_FILTER];
+	full.status_fd = handed->fds[HANDED_STATUS];
+	argv_add_options(&args, &full);
+	return open_strings(args.list);
+}
+
+static int open_status(struct bwrap *bwrap)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	bwrap->status_fd = pair[0];
+	if (fcntl(bwrap->status_fd, F_SETFL, O_NONBLOCK) < 0) {
+		close(pair[1]);
+		return -errno;
+	}
+	return pair[1];
+}
+
+static int dup_error(void)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int handed_open(struct handed *handed, struct bwrap *bwrap,
+		       const struct argv_plan *plan, char *const *command)
+{
+	int *fds = handed->fds;
+
+	fds[HANDED_FILTER] = filter_open();
+	fds[HANDED_STATUS] = open_status(bwrap);
+	fds[HANDED_ERROR] = dup_error();
+	fds[HANDED_COMMAND] = open_strings(command);
+	fds[HANDED_ARGS] = open_args(plan, handed);
+	for (int i = 0; i < HANDED_COUNT; i++) {
+		if (fds[i] < 0) {
+			return fds[i];
+		}
+	}
+	return 0;
 }
 
 static int start(struct bwrap *bwrap, const struct handed *handed,
-		 const char *program, const struct argv_plan *plan,
-		 char *const *command, const struct signals *signals)
+		 const char *program, const struct signals *signals)
 {
-	struct argv_plan full = *plan;
-	const int keep[HANDED_COUNT] = {handed->args_fd, handed->seccomp_fd,
-					handed->status_fd, handed->error_fd};
+	/* bwrap is the sandbox's init: what it is given stands in
+	 * /proc/1/environ for the command to read. */
+	char *const nothing[] = {NULL};
 	const struct child_options options = {
 		.signals = signals,
-		.keep_fds = keep,
+		.environment = nothing,
+		.keep_fds = handed->fds,
 		.n_keep_fds = HANDED_COUNT,
 		.output_fd = STDOUT_FILENO,
 		.ignore_interrupts = true,
 		.die_with_parent = true,
 	};
 	AUTO_STRV argv = {0};
-	int error;
 
-	full.seccomp_fd = handed->seccomp_fd;
-	full.status_fd = handed->status_fd;
-	error = write_args(handed->args_fd, &full);
-	if (error) {
-		return error;
-	}
-	argv_add_command(&argv, program, handed->args_fd,
-			 signals_ignored(signals), handed->error_fd, command);
+	argv_add_command(&argv, program, handed->fds[HANDED_ARGS],
+			 signals_ignored(signals), handed->fds[HANDED_ERROR],
+			 handed->fds[HANDED_COMMAND]);
 	return child_start(&bwrap->child, argv.list, &options);
 }
 
@@ -113,13 +137,12 @@ int bwrap_start(struct bwrap *bwrap, const char *program,
 		const struct signals *signals)
 {
 	AUTO(handed_close) struct handed handed;
-	int error = handed_open(&handed, bwrap);
+	int error = handed_open(&handed, bwrap, plan, command);
 
 	/* The sandbox's init becomes our child when bwrap ends before it, so
 	 * that its number stays its own until we have seen it end. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	error = error ? error
-		      : start(bwrap, &handed, program, plan, command, signals);
+	error = error ? error : start(bwrap, &handed, program, signals);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP, "cannot start '%s': %s",
 			       program, err_text(error));

@@ -68,7 +68,8 @@ static _Noreturn void become(const struct child *child, pid_t parent,
 	}
 	if (set_up_fds(child, options) == 0 &&
 	    (!options->directory || chdir(options->directory) == 0)) {
-		execv(argv[0], argv);
+		execve(argv[0], argv,
+		       options->environment ? options->environment : environ);
 	}
 	dprintf(STDERR_FILENO, "cannot run '%s': %s\n", argv[0],
 		err_text(errno));

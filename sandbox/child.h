@@ -34,9 +34,10 @@ struct child_options {
 	const struct signals *signals; /* NULL: they were not taken */
 	const int *keep_fds;           /* inherited beside 0, 1 and 2 */
 	size_t n_keep_fds;
-	const char *directory; /* NULL: ours */
-	int output_fd;         /* its stdout */
-	bool no_input;         /* stdin is /dev/null */
+	const char *directory;    /* NULL: ours */
+	int output_fd;            /* its stdout */
+	char *const *environment; /* NULL: ours */
+	bool no_input;            /* stdin is /dev/null */
 	/* In a session of its own, where no key of the terminal reaches it. */
 	bool own_session;
 	/* Started with SIGINT and SIGQUIT ignored. */

@@ -185,7 +185,9 @@ int daemon_start(struct daemon *daemon, const struct programs *programs,
 	/* Ours must be the only other end, or its death would not show. */
 	close(TAKE_FD(theirs));
 	code = wait_ready(daemon, signals);
-	if (!code) {
+	if (code) {
+		daemon_abandon(daemon); /* no use in asking it to stop */
+	} else {
 		note_connection(daemon, execution);
 	}
 	return code;

@@ -1,13 +1,15 @@
 /*
  * legato-exec - the last step into the command, inside the sandbox.
  *
- *	legato-exec IGNORED STDERR COMMAND [ARGUMENT...]
+ *	legato-exec IGNORED STDERR COMMAND
  *
- * bwrap runs it instead of the command, for four things: the real stderr
- * comes back (bwrap's own words went to the launcher), descriptors that bwrap
- * needed are closed, signals that the launcher and bwrap ignore mean to the
- * command what they meant to us (IGNORED: a bit per signal), and a command
- * that can't be run says so and exits 127 or 126, as from a shell.
+ * bwrap runs it instead of the command, for these things: the command comes
+ * from the descriptor COMMAND, NUL after each argument, so that it may have
+ * more than bwrap allows; the real stderr comes back from the descriptor
+ * STDERR (bwrap's own words went to the launcher); other descriptors are
+ * closed; signals that the launcher and bwrap ignore mean to the command what
+ * they meant to the launcher (IGNORED: a bit per signal); and a command that
+ * can't be run says so and exits 127 or 126, as from a shell.
  *
  * It needs nothing but libc, as everything else is not there yet.
  */
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_NOT_EXECUTABLE 126
@@ -39,20 +42,70 @@ static void restore_signals(unsigned long ignored)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The whole descriptor, with a NUL after it; NULL if it can't be read. */
+static char *read_all(int fd, size_t *ret_len)
+{
+	struct stat st;
+	char *text;
+	size_t len = 0;
+
+	if (fstat(fd, &st) < 0) {
+		return NULL;
+	}
+	text = calloc(1, (size_t)st.st_size + 1);
+	while (text && len < (size_t)st.st_size) {
+		ssize_t n = pread(fd, text + len, (size_t)st.st_size - len,
+				  (off_t)len);
+
+		if (n <= 0) {
+			free(text);
+			return NULL;
+		}
+		len += (size_t)n;
+	}
+	*ret_len = len;
+	return text;
+}
+
+static char **split(char *text, size_t len)
+{
+	size_t count = 0;
+	char **argv;
+
+	for (size_t i = 0; i < len; i++) {
+		count += text[i] == '\0';
+	}
+	argv = calloc(count + 1, sizeof(*argv));
+	for (size_t i = 0; argv && i < count; i++) {
+		argv[i] = text;
+		text += strlen(text) + 1;
+	}
+	return argv;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc < 4) {
-		fprintf(stderr,
-			"usage: legato-exec IGNORED STDERR COMMAND...\n");
+	char **command = NULL;
+	char *text;
+	size_t len;
+	int error;
+
+	if (argc != 4 || dup2(atoi(argv[2]), STDERR_FILENO) < 0) {
 		return EXIT_NOT_EXECUTABLE;
 	}
-	if (dup2(atoi(argv[2]), STDERR_FILENO) < 0) {
+	text = read_all(atoi(argv[3]), &len);
+	if (text) {
+		command = split(text, len);
+	}
+	if (!command || !command[0]) {
+		fprintf(stderr, "legato-sandbox: cannot read the command\n");
 		return EXIT_NOT_EXECUTABLE;
 	}
 	close_range(STDERR_FILENO + 1, ~0U, 0);
 	restore_signals(strtoul(argv[1], NULL, 0));
-	execvp(argv[3], argv + 3);
-	fprintf(stderr, "legato-sandbox: cannot run '%s': %s\n", argv[3],
-		strerror(errno));
-	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	execvp(command[0], command);
+	error = errno;
+	fprintf(stderr, "legato-sandbox: cannot run '%s': %s\n", command[0],
+		strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

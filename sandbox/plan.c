@@ -105,19 +105,19 @@ static void print_call(FILE *out, const struct spec *spec,
 		}
 		print_option(out, &args, i, &env->passed);
 	}
-	fputs(" \\\n    -- " VIEW_EXEC_AT " 0 STDERR_FD", out);
-	for (char *const *arg = spec->command; *arg; arg++) {
-		fputc(' ', out);
-		print_quoted(out, *arg);
-	}
-	fputc('\n', out);
+	fputs(" \\\n    -- " VIEW_EXEC_AT " 0 STDERR_FD COMMAND_FD\n", out);
 }
 
 void plan_print(FILE *out, const struct spec *spec,
 		const struct programs *programs, const struct mounts *mounts,
 		const struct env *env)
 {
-	fprintf(out, "role: %s\n", spec_role_name(spec->role));
+	fputs("command:", out);
+	for (char *const *arg = spec->command; *arg; arg++) {
+		fputc(' ', out);
+		print_quoted(out, *arg);
+	}
+	fprintf(out, "\nrole: %s\n", spec_role_name(spec->role));
 	fprintf(out, "checkout: %s\n", spec->checkout);
 	fprintf(out, "execution: %s/" PLAN_EXECUTION "\n", spec->scratch_dir);
 	fprintf(out, "daemon: %s\n", programs->daemon);

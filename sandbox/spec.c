@@ -211,24 +211,37 @@ static int resolve_home(struct spec *spec)
 	return 0;
 }
 
-/* realpath for what may not exist yet: the part that exists is resolved. */
+static bool has_dot_dot(const char *path)
+{
+	for (; (path = strstr(path, "/..")) != NULL; path++) {
+		if (path[3] == '/' || path[3] == '\0') {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* realpath for what may not exist yet: the part that exists is resolved. NULL
+ * where the rest leads who knows where. */
 static char *resolve_future(const char *path)
 {
 	AUTO_FREE char *head = text_copy(path);
 	AUTO_FREE char *real = NULL;
+	const char *rest;
 
-	while (!(real = realpath(head, NULL))) {
+	while (!(real = realpath(*head ? head : "/", NULL))) {
 		char *slash = strrchr(head, '/');
 
-		if (errno != ENOENT || !slash || slash == head) {
-			return text_copy(path);
+		if (!slash) {
+			return NULL;
 		}
 		*slash = '\0';
 	}
-	if (strcmp(real, "/") == 0) {
-		*real = '\0';
+	rest = path + strlen(head);
+	if (has_dot_dot(rest)) {
+		return NULL;
 	}
-	return text_format("%s%s", real, path + strlen(head));
+	return text_format("%s%s", strcmp(real, "/") == 0 ? "" : real, rest);
 }
 
 int spec_resolve_scratch(const char *option, char **ret_path)
@@ -260,6 +273,11 @@ int spec_resolve_scratch(const char *option, char **ret_path)
 		path[strlen(path) - 1] = '\0';
 	}
 	*ret_path = resolve_future(path);
+	if (!*ret_path) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot use scratch folder '%s': %s", path,
+			       err_text(ENOENT));
+	}
 	return 0;
 }
 
