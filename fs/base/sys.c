@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/inotify.h>
@@ -538,6 +539,12 @@ void sys_inotify_remove(int fd, int number)
 {
 	/* EINVAL: the kernel has removed it with the directory. */
 	(void)!inotify_rm_watch(fd, number);
+}
+
+int sys_eventfd(void)
+{
+	FAULT(eventfd);
+	return RETRY(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
 int sys_fs_type(int fd, uint32_t *ret_type)

@@ -110,6 +110,9 @@ int sys_inotify_init(void) MUST_CHECK;
 int sys_inotify_add(int fd, int dirfd, uint32_t mask) MUST_CHECK;
 void sys_inotify_remove(int fd, int number);
 
+/* An event counter that does not block. */
+int sys_eventfd(void) MUST_CHECK;
+
 /* The file system's magic number, see statfs(2). */
 int sys_fs_type(int fd, uint32_t *ret_type) MUST_CHECK;
 

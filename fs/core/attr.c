@@ -87,6 +87,9 @@ int op_getattr(struct fs *fs, struct node *node, struct stat *ret_st)
 	lock_place(node);
 	error = getattr_locked(node, ret_st);
 	unlock_place(node);
+	if (!error && S_ISREG(node->type) && file_saw_change(node, ret_st)) {
+		changes_report(&fs->changes, node->id);
+	}
 	/* Asked by number, there is no name to be missing: the kernel looks
 	 * the path up again. */
 	return error == -ENOENT ? -ESTALE : error;

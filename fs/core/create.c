@@ -165,15 +165,41 @@ static int make_whiteout(const struct making *making, int dirfd,
 	return error;
 }
 
+/* What is at `name` already: a whiteout to be replaced (1), nothing (0), or
+ * -EEXIST, be it in the upper or, since the kernel looked, in the base. */
+static int check_name(struct node *parent, int dirfd, const char *name)
+{
+	struct stat st;
+	int lower_has = lookup_lower_has(parent, name);
+	int error;
+
+	if (lower_has <= 0) {
+		return lower_has; /* what the upper has, creating will say */
+	}
+	error = sys_fstatat(dirfd, name, &st);
+	if (!error) {
+		return whiteout_is(&st) ? 1 : -EEXIST;
+	}
+	return error == -ENOENT ? -EEXIST : error;
+}
+
 static int make_in(struct making *making, int dirfd)
 {
 	struct stat st;
-	int error = is_whiteout(making)
-			    ? make_whiteout(making, dirfd, RENAME_NOREPLACE)
-			    : make_directly(making, dirfd);
+	int whiteout = check_name(making->parent, dirfd, making->name);
+	int error = whiteout;
 
-	if (error != -EEXIST || sys_fstatat(dirfd, making->name, &st) ||
-	    !whiteout_is(&st)) {
+	if (!whiteout) {
+		error = is_whiteout(making)
+				? make_whiteout(making, dirfd, RENAME_NOREPLACE)
+				: make_directly(making, dirfd);
+	}
+	/* A whiteout over nothing: the base has lost the name. */
+	if (error == -EEXIST && !sys_fstatat(dirfd, making->name, &st) &&
+	    whiteout_is(&st)) {
+		whiteout = 1;
+	}
+	if (whiteout <= 0) {
 		return error;
 	}
 	return is_whiteout(making) ? make_whiteout(making, dirfd, 0)
@@ -400,13 +426,18 @@ static int link_at(const struct place *place, struct node *parent,
 	int error = parent->removed
 			    ? -ENOENT
 			    : view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
+	int whiteout = error ? error : check_name(parent, dir->fd, name);
 
-	error = error ? error : link_place(place, dir->fd, name);
-	if (error != -EEXIST || sys_fstatat(dir->fd, name, &st) ||
-	    !whiteout_is(&st)) {
-		return error;
+	if (!whiteout) {
+		error = link_place(place, dir->fd, name);
+		whiteout = error;
 	}
-	return link_over_whiteout(place, parent, dir->fd, name);
+	if (whiteout == -EEXIST && !sys_fstatat(dir->fd, name, &st) &&
+	    whiteout_is(&st)) {
+		whiteout = 1;
+	}
+	return whiteout > 0 ? link_over_whiteout(place, parent, dir->fd, name)
+			    : whiteout;
 }
 
 /* One name more for a file whose names are counted. */

@@ -21,6 +21,32 @@ static uint64_t change_of(const struct stat *st)
 	return change | 1;
 }
 
+/* Opens a base file, and makes sure that it is still the node's: somebody may
+ * have put another one under its name. */
+static int open_base_locked(const struct node *node, const struct place *place)
+{
+	/* Reading the base must not change its access times. A file that
+	 * became a FIFO must not block us. */
+	AUTO_FD fd = place_open(place, O_RDONLY | O_NOATIME | O_NONBLOCK);
+	struct stat st;
+	int error;
+
+	if (fd == -EPERM) {
+		fd = place_open(place, O_RDONLY | O_NONBLOCK);
+	}
+	if (fd < 0) {
+		return fd == -ELOOP || fd == -ENXIO ? -ESTALE : fd;
+	}
+	error = sys_fstat(fd, &st);
+	if (error) {
+		return error;
+	}
+	return node_is_keyed_by(node, st.st_dev, st.st_ino) &&
+			       S_ISREG(st.st_mode)
+		       ? TAKE_FD(fd)
+		       : -ESTALE;
+}
+
 /* Opens the node's data. Tree (shared) and node locked. */
 static int open_data_locked(struct node *node, bool writable,
 			    struct fdref **ret_ref)
@@ -37,39 +63,74 @@ static int open_data_locked(struct node *node, bool writable,
 	} else if (writable) {
 		return -EROFS; /* a bug of ours: copy-up comes first */
 	} else {
-		/* Reading the base must not change its access times. A base
-		 * file that became a FIFO must not block us. */
-		fd = place_open(&place, O_RDONLY | O_NOATIME | O_NONBLOCK);
-		if (fd == -EPERM) {
-			fd = place_open(&place, O_RDONLY | O_NONBLOCK);
-		}
+		fd = open_base_locked(node, &place);
 	}
 	if (fd < 0) {
-		return fd == -ELOOP ? -ESTALE : fd;
+		return fd;
 	}
 	*ret_ref = fdref_new(fd, writable);
 	return *ret_ref ? 0 : -ENOMEM;
 }
 
-/* A reference to the descriptor that holds the data now. */
+enum file_slot {
+	SLOT_READ,
+	SLOT_WRITE
+};
+
+static struct fdcache *cache_of(const struct node *node)
+{
+	return &node->view->fs->file_fds;
+}
+
+static void cache_insert_locked(struct node *node, struct fdref *ref)
+{
+	fdcache_insert(cache_of(node), node->id,
+		       ref->writable ? SLOT_WRITE : SLOT_READ, ref);
+	node->has_cached_fds = true;
+}
+
+void file_forget_fds(struct node *node)
+{
+	if (node->has_cached_fds) {
+		fdcache_drop(cache_of(node), node->id, SLOT_READ);
+		fdcache_drop(cache_of(node), node->id, SLOT_WRITE);
+		node->has_cached_fds = false;
+	}
+}
+
+/* One that is open already, or NULL. */
+static struct fdref *known_fd_locked(struct node *node, bool writable)
+{
+	struct fdref *ref;
+
+	if (node->data && (!writable || node->data->writable)) {
+		return fdref_get(node->data);
+	}
+	if (!node->has_cached_fds) {
+		return NULL;
+	}
+	ref = fdcache_find(cache_of(node), node->id, SLOT_WRITE);
+	return ref || writable
+		       ? ref
+		       : fdcache_find(cache_of(node), node->id, SLOT_READ);
+}
+
+/* A reference to a descriptor that holds the data now. */
 static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
 {
 	int error = 0;
 
 	lock_take(&node->lock);
-	if (node->data && (!writable || node->data->writable)) {
-		*ret_ref = fdref_get(node->data);
-		lock_drop(&node->lock);
+	*ret_ref = known_fd_locked(node, writable);
+	lock_drop(&node->lock);
+	if (*ret_ref) {
 		return 0;
 	}
-	lock_drop(&node->lock);
-
 	rwlock_take_shared(&node->view->tree);
 	lock_take(&node->lock);
 	error = open_data_locked(node, writable, ret_ref);
-	if (!error && node->open_count > 0) {
-		fdref_put(node->data);
-		node->data = fdref_get(*ret_ref);
+	if (!error) {
+		cache_insert_locked(node, *ret_ref);
 	}
 	lock_drop(&node->lock);
 	rwlock_drop(&node->view->tree);
@@ -87,17 +148,32 @@ static int writable_fd(struct fs *fs, struct node *node, struct fdref **ret_ref)
 void file_switch_data_locked(struct node *node, int fd,
 			     const struct stat *source)
 {
-	struct fdref *ref = node->open_count ? fdref_new(fd, true) : NULL;
+	struct fdref *ref = fdref_new(fd, true);
 
-	if (!node->open_count) {
-		sys_close(fd);
+	file_forget_fds(node);
+	if (ref) {
+		cache_insert_locked(node, ref);
 	}
 	fdref_put(node->data);
-	node->data = ref;
+	node->data = node->open_count ? fdref_get(ref) : NULL;
+	fdref_put(ref);
 	if (change_of(source) != node->seen_change) {
 		/* The kernel may have pages of an older state. */
 		node->seen_change = 0;
 	}
+}
+
+bool file_saw_change(struct node *node, const struct stat *st)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&node->lock);
+	uint64_t seen = node->seen_change;
+
+	(void)held;
+	if (node_in_upper(node)) {
+		return false;
+	}
+	node->seen_change = change_of(st);
+	return seen && seen != node->seen_change;
 }
 
 void file_adopt_created(struct node *node, int fd)

@@ -5,9 +5,10 @@
  * descriptor that holds the node's data now. So a program that opened a file
  * before its copy-up sees what is written after it.
  *
- * While a file is open its descriptor is kept in node->data (opened once for
- * reading, replaced by a writable one at the first write). Opening for writing
- * copies nothing up; the first write does.
+ * Descriptors are opened when data is asked for and kept in a bounded cache;
+ * of a file that was created, or where the kernel asks for each open (see
+ * fuse/README.md), one is kept in node->data until it is closed. Opening for
+ * writing copies nothing up; the first write does.
  */
 #ifndef FS_CORE_FILE_H
 #define FS_CORE_FILE_H
@@ -39,6 +40,13 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 /* Truncates a node that is in the upper. */
 int file_truncate(struct fs *fs, struct node *node, off_t size,
 		  const struct caller *caller) MUST_CHECK;
+
+/* The node goes away, or no longer holds what its descriptors hold. */
+void file_forget_fds(struct node *node);
+
+/* Whether a base file has changed since it was last looked at, so that pages
+ * the kernel has of it are old; `st` is how it is now. */
+bool file_saw_change(struct node *node, const struct stat *st);
 
 /*
  * The node's data moved to `fd` (taken over), a copy of the file that `source`

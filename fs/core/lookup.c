@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "file.h"
 #include "merge.h"
 #include "origin.h"
 #include "redirect.h"
@@ -373,6 +374,10 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 	if (error) {
 		node_put(nodes, node);
 		return error;
+	}
+	if (S_ISREG(node->type) && !found->in_upper &&
+	    file_saw_change(node, &found->st)) {
+		changes_report(&parent->view->fs->changes, node->id);
 	}
 	*ret_entry = (struct entry){
 		.node = node,

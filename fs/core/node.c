@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dirlist.h"
+#include "file.h"
 #include "view.h"
 #include "watch.h"
 
@@ -352,6 +353,8 @@ void node_put(struct nodes *nodes, struct node *node)
 		if (node_is_dir(node) && node->view) {
 			watch_forget(node);
 			view_forget_dir_fds(node);
+		} else if (!node_is_dir(node)) {
+			file_forget_fds(node);
 		}
 		node_free(node);
 		node = parent;
@@ -381,6 +384,18 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 	if (last) {
 		node_put(nodes, node);
 	}
+}
+
+bool node_is_keyed_by(const struct node *node, dev_t dev, ino_t ino)
+{
+	struct nodes *nodes = &node->view->fs->nodes;
+	AUTO_UNLOCK struct lock *held = lock_taken(&nodes->lock);
+	uint64_t a;
+	uint64_t b;
+
+	(void)held;
+	file_key(node->view, dev, ino, &a, &b);
+	return node->key_a == a && node->key_b == b;
 }
 
 void node_rekey(struct nodes *nodes, struct node *node, dev_t dev, ino_t ino)

@@ -71,6 +71,7 @@ struct node {
 	char *link_key;           /* guarded by: lock. See links.h; else NULL */
 	struct fdref *pinned; /* guarded by: lock. O_PATH, of a removed one */
 	struct fdref *data;   /* guarded by: lock. Set while it is open */
+	bool has_cached_fds;  /* guarded by: lock. In fs->file_fds */
 	unsigned int open_count; /* guarded by: lock */
 	uint64_t ino;            /* guarded by: lock. As reported */
 	uint64_t seen_change; /* guarded by: lock. Of the cached data: file.c */
@@ -152,6 +153,8 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 
 /* The data moved (copy-up): the node is from now on found by `dev`, `ino`. */
 void node_rekey(struct nodes *nodes, struct node *node, dev_t dev, ino_t ino);
+/* Whether that is where the node is found now. */
+bool node_is_keyed_by(const struct node *node, dev_t dev, ino_t ino);
 /* The node is found no more (its last name is gone). */
 void node_unkey(struct nodes *nodes, struct node *node);
 /* The directory or file is at (parent, name) from now on; takes the heap

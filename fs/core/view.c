@@ -15,7 +15,8 @@
 
 #define INO_DEVICE_SHIFT 48
 
-int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root)
+int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
+	    bool list_root)
 {
 	struct node_seed seed = {
 		.name = "", .type = S_IFDIR, .reported_ino = 1};
@@ -33,6 +34,13 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root)
 		nodes_release(&fs->nodes);
 		return error;
 	}
+	error = fdcache_init(&fs->file_fds, max_file_fds);
+	if (error) {
+		fdcache_release(&fs->dir_fds);
+		nodes_release(&fs->nodes);
+		return error;
+	}
+	changes_init(&fs->changes);
 	error = watches_init(&fs->watches);
 	if (error) {
 		log_warn("the base is not watched: %s", err_name(error));
@@ -69,8 +77,10 @@ static void view_free(struct view *view)
 
 void fs_release(struct fs *fs)
 {
-	fdcache_release(&fs->dir_fds);
 	nodes_release(&fs->nodes);
+	fdcache_release(&fs->dir_fds);
+	fdcache_release(&fs->file_fds);
+	changes_release(&fs->changes);
 	for (unsigned int i = 0; i < fs->view_count; i++) {
 		view_free(fs->views[i]);
 	}

@@ -48,6 +48,16 @@ struct watches {
 	size_t filled;       /* guarded by: lock. Not free */
 };
 
+/* Base files whose cached pages are old; see watch.h. */
+struct changes {
+	int event_fd; /* readable when there are any */
+	/* private */
+	struct lock lock;
+	uint64_t *ids; /* guarded by: lock */
+	size_t count;
+	size_t capacity;
+};
+
 struct view {
 	struct fs *fs;
 	unsigned int index;
@@ -69,6 +79,8 @@ struct view {
 struct fs {
 	struct nodes nodes;
 	struct fdcache dir_fds;
+	struct fdcache file_fds;
+	struct changes changes;
 	struct watches watches;
 	struct view **views; /* owned */
 	unsigned int view_count;
@@ -104,9 +116,10 @@ struct view_config {
 /*
  * Calling sequence: fs_init, fs_add_view for each, fs_start, serve,
  * fs_release. `list_root`: the root lists the views, even if there is one.
- * `max_dir_fds` bounds the descriptors kept for directories.
+ * `max_dir_fds` and `max_file_fds` bound the descriptors that are kept.
  */
-int fs_init(struct fs *fs, unsigned int max_dir_fds, bool list_root) MUST_CHECK;
+int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
+	    bool list_root) MUST_CHECK;
 /* -ENOENT, -ENOTDIR, -EACCES of a folder; -EINVAL: upper and work are on
  * different disks. Empties work. */
 int fs_add_view(struct fs *fs, const struct view_config *config) MUST_CHECK;

@@ -205,3 +205,68 @@ void watch_forget(struct node *dir)
 		}
 	}
 }
+
+void changes_init(struct changes *changes)
+{
+	*changes = (struct changes){.event_fd = sys_eventfd()};
+	lock_init(&changes->lock, LOCK_RANK_QUEUE, 0);
+}
+
+void changes_release(struct changes *changes)
+{
+	if (changes->event_fd >= 0) {
+		sys_close(changes->event_fd);
+	}
+	free(changes->ids);
+	lock_release(&changes->lock);
+}
+
+static void add_id_locked(struct changes *changes, uint64_t id)
+{
+	size_t capacity = changes->capacity ? changes->capacity * 2 : 16;
+
+	if (changes->count == changes->capacity) {
+		uint64_t *ids =
+			reallocarray(changes->ids, capacity, sizeof(*ids));
+		if (!ids) {
+			return;
+		}
+		changes->ids = ids;
+		changes->capacity = capacity;
+	}
+	changes->ids[changes->count++] = id;
+}
+
+void changes_report(struct changes *changes, uint64_t id)
+{
+	const uint64_t one = 1;
+
+	if (changes->event_fd < 0) {
+		return;
+	}
+	lock_take(&changes->lock);
+	add_id_locked(changes, id);
+	lock_drop(&changes->lock);
+	if (sys_write(changes->event_fd, &one, sizeof(one)) < 0) {
+		log_debug("change of node %llu not passed on",
+			  (unsigned long long)id);
+	}
+}
+
+uint64_t *changes_take(struct changes *changes, size_t *ret_count)
+{
+	uint64_t *ids;
+	uint64_t count;
+
+	/* Before the ids, so that a report after them is seen again. */
+	if (sys_read(changes->event_fd, &count, sizeof(count)) < 0) {
+		log_debug("no event for changes");
+	}
+	lock_take(&changes->lock);
+	ids = TAKE_PTR(changes->ids);
+	*ret_count = changes->count;
+	changes->count = 0;
+	changes->capacity = 0;
+	lock_drop(&changes->lock);
+	return ids;
+}

@@ -34,6 +34,17 @@ bool watch_is_complete(const struct node *dir);
 
 void watch_forget(struct node *dir);
 
+/*
+ * Changes that were found without a watch, by looking: the ids of base files
+ * whose cached pages are old, for the thread that tells the kernel. Any thread
+ * may report. changes_take hands over what there is: an array for the caller
+ * to free, NULL when empty. Without an event_fd (-1) reports are dropped.
+ */
+void changes_init(struct changes *changes);
+void changes_release(struct changes *changes);
+void changes_report(struct changes *changes, uint64_t id);
+uint64_t *changes_take(struct changes *changes, size_t *ret_count);
+
 /* The id of the directory's node, or 0. */
 uint64_t watch_find(struct watches *watches, int number);
 

@@ -14,8 +14,8 @@ static const struct cap {
 	/* The listing brings the attributes: one trip instead of many. */
 	{FUSE_CAP_READDIRPLUS, "readdirplus", true},
 	{FUSE_CAP_READDIRPLUS_AUTO, "readdirplus_auto", false},
-	/* A truncating open is one trip, not two. */
-	{FUSE_CAP_ATOMIC_O_TRUNC, "atomic_o_trunc", true},
+	/* Truncates with a request of its own: there may be no OPEN. */
+	{FUSE_CAP_ATOMIC_O_TRUNC, "atomic_o_trunc", false},
 	/* The disk clears set-id bits on write; without this the kernel asks
 	 * for security.capability before each write. file.c writes as the
 	 * caller, so the disk knows whose write it is. */

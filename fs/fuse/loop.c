@@ -86,6 +86,7 @@ enum attended {
 	SIGNALS,
 	DONE,
 	BASE,
+	CHANGES,
 	ATTENDED
 };
 
@@ -96,6 +97,8 @@ static void *attend(void *data)
 		[CONTROL] = {.fd = attendant->control_fd, .events = POLLIN},
 		[SIGNALS] = {.fd = attendant->signal_fd, .events = POLLIN},
 		[DONE] = {.fd = attendant->done_fd, .events = POLLIN},
+		[CHANGES] = {.fd = attendant->server->fs.changes.event_fd,
+			     .events = POLLIN},
 		[BASE] = {.fd = attendant->server->fs.watches.fd,
 			  .events = POLLIN},
 	};
@@ -117,6 +120,9 @@ static void *attend(void *data)
 		if (fds[BASE].revents) {
 			notify_base_changes(attendant->session,
 					    attendant->server);
+		}
+		if (fds[CHANGES].revents) {
+			notify_old_pages(attendant->session, attendant->server);
 		}
 	}
 }

@@ -16,9 +16,11 @@
 #define EXIT_USAGE 2
 
 static const char usage_text[] =
-	"usage: legato-fs serve --execution DIR --control-fd N [--debug]\n"
+	"usage: legato-fs serve --execution DIR --control-fd N [--ask-open]\n"
+	"                       [--debug]\n"
 	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
-	"                       [--view NAME]... [--foreground] [--debug] MNT\n"
+	"                       [--view NAME]... [--ask-open] [--foreground]\n"
+	"                       [--debug] MNT\n"
 	"   or: legato-fs --version | --help\n";
 
 static int usage(void)
@@ -63,23 +65,21 @@ static int open_folder(struct execution *execution, const char *path)
 	return execution->path && execution->id ? 0 : -ENOMEM;
 }
 
-static int serve_folder(const char *path, int control_fd, bool debug)
+static int serve_folder(const char *path, struct serve_options *options)
 {
 	struct execution execution = EXECUTION_INIT;
-	struct serve_options options = {
-		.execution = &execution,
-		.control_fd = control_fd,
-		.debug = debug,
-		.ready = control_fd >= 0 ? send_ready : NULL,
-		.ready_data = &control_fd,
-	};
 	int error = open_folder(&execution, path);
 
+	options->execution = &execution;
+	if (options->control_fd >= 0) {
+		options->ready = send_ready;
+		options->ready_data = &options->control_fd;
+	}
 	if (error) {
 		fprintf(stderr, "legato-fs: cannot open '%s': %s\n", path,
 			err_text(error));
 	} else {
-		error = serve(&options);
+		error = serve(options);
 	}
 	execution_release(&execution);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -104,11 +104,11 @@ static int serve_command(int argc, char **argv)
 		{"execution", required_argument, NULL, 'e'},
 		{"control-fd", required_argument, NULL, 'c'},
 		{"debug", no_argument, NULL, 'd'},
+		{"ask-open", no_argument, NULL, 'a'},
 		{0},
 	};
+	struct serve_options serving = {.control_fd = -1};
 	const char *execution = NULL;
-	int control_fd = -1;
-	bool debug = false;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -117,8 +117,8 @@ static int serve_command(int argc, char **argv)
 			execution = optarg;
 			break;
 		case 'c':
-			control_fd = parse_fd(optarg);
-			if (control_fd < 0) {
+			serving.control_fd = parse_fd(optarg);
+			if (serving.control_fd < 0) {
 				fprintf(stderr,
 					"legato-fs: bad descriptor '%s'\n",
 					optarg);
@@ -126,7 +126,10 @@ static int serve_command(int argc, char **argv)
 			}
 			break;
 		case 'd':
-			debug = true;
+			serving.debug = true;
+			break;
+		case 'a':
+			serving.ask_open = true;
 			break;
 		default:
 			return usage();
@@ -135,7 +138,7 @@ static int serve_command(int argc, char **argv)
 	if (!execution || optind != argc) {
 		return usage();
 	}
-	return serve_folder(execution, control_fd, debug);
+	return serve_folder(execution, &serving);
 }
 
 int main(int argc, char **argv)

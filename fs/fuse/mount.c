@@ -24,6 +24,7 @@ struct mounting {
 	const char *mount_point;
 	bool foreground;
 	bool debug;
+	bool ask_open;
 	struct manifest manifest; /* views with their bases, as asked for */
 	struct execution execution;
 	int ready_fd; /* to the waiting parent; -1 in the foreground */
@@ -79,6 +80,7 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		{"view", required_argument, NULL, 'v'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"debug", no_argument, NULL, 'd'},
+		{"ask-open", no_argument, NULL, 'a'},
 		{0},
 	};
 	int option;
@@ -101,6 +103,9 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		case 'd':
 			mounting->debug = true;
 			break;
+		case 'a':
+			mounting->ask_open = true;
+			break;
 		default:
 			return -EINVAL;
 		}
@@ -111,7 +116,8 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 	if (optind + 1 != argc || !mounting->manifest.n_views) {
 		fputs("usage: legato-fs mount [--scratch DIR] "
 		      "[--overlay NAME=BASE]... [--view NAME]...\n"
-		      "                       [--foreground] [--debug] MNT\n",
+		      "                       [--ask-open] [--foreground] "
+		      "[--debug] MNT\n",
 		      stderr);
 		return -EINVAL;
 	}
@@ -224,6 +230,7 @@ static int serve_here(struct mounting *mounting)
 		.single = mounting->manifest.n_views == 1,
 		.control_fd = -1,
 		.debug = mounting->debug,
+		.ask_open = mounting->ask_open,
 		.ready = on_ready,
 		.ready_data = mounting,
 	};

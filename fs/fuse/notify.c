@@ -131,6 +131,17 @@ static void forget_all(const struct notifier *notifier)
 	}
 }
 
+void notify_old_pages(struct fuse_session *session, struct server *server)
+{
+	struct notifier notifier = {session, server};
+	size_t count;
+	AUTO_FREE uint64_t *ids = changes_take(&server->fs.changes, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		forget_inode(&notifier, ids[i]);
+	}
+}
+
 void notify_base_changes(struct fuse_session *session, struct server *server)
 {
 	static char events[EVENTS_BYTES]

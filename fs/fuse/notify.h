@@ -17,4 +17,7 @@
  * there are no more. */
 void notify_base_changes(struct fuse_session *session, struct server *server);
 
+/* The same for changes that requests have come across (changes_take). */
+void notify_old_pages(struct fuse_session *session, struct server *server);
+
 #endif

@@ -22,6 +22,7 @@
 struct server {
 	struct fs fs;
 	struct handles dirs;
+	bool ask_open; /* the kernel asks for each open of a file */
 };
 
 /* The parts of the table, by file. */

@@ -19,6 +19,12 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 	if (!node) {
 		return;
 	}
+	if (!server->ask_open) {
+		/* The kernel asks no more, for the whole connection. */
+		node_put(&server->fs.nodes, node);
+		ops_reply(req, -ENOSYS);
+		return;
+	}
 	error = op_open(&server->fs, node, info->flags, &caller, &keep_cache);
 	if (error) {
 		ops_reply(req, error);

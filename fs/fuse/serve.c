@@ -17,9 +17,11 @@
 #include "sys.h"
 
 /* Of the descriptors that the process may have, this part may be cached
- * directories; the rest is for open files. */
-#define DIR_FDS_SHARE 4
-#define DIR_FDS_MAX   4096
+ * directories and the same part cached files; the rest is for what is created
+ * open and for what has lost its name. */
+#define FDS_SHARE    4
+#define DIR_FDS_MAX  4096
+#define FILE_FDS_MAX 1024
 
 static void on_init(void *data, struct fuse_conn_info *conn)
 {
@@ -54,11 +56,9 @@ static unsigned int raise_file_limit(void)
 					 : (unsigned int)limit.rlim_cur;
 }
 
-static unsigned int max_dir_fds(void)
+static unsigned int at_most(unsigned int value, unsigned int limit)
 {
-	unsigned int share = raise_file_limit() / DIR_FDS_SHARE;
-
-	return share > DIR_FDS_MAX ? DIR_FDS_MAX : share;
+	return value < limit ? value : limit;
 }
 
 /* A base that holds the execution's folder would show the view in itself. */
@@ -144,12 +144,15 @@ static int add_views(const struct serve_options *options, struct fs *fs)
 static int server_init(struct server *server,
 		       const struct serve_options *options)
 {
-	int error = fs_init(&server->fs, max_dir_fds(), !options->single);
+	unsigned int share = raise_file_limit() / FDS_SHARE;
+	int error = fs_init(&server->fs, at_most(share, DIR_FDS_MAX),
+			    at_most(share, FILE_FDS_MAX), !options->single);
 
 	if (error) {
 		return error;
 	}
 	handles_init(&server->dirs);
+	server->ask_open = options->ask_open;
 	error = add_views(options, &server->fs);
 	error = error ? error : fs_start(&server->fs);
 	if (error) {

@@ -14,6 +14,7 @@ struct serve_options {
 	bool single;    /* the one view is the mount's root */
 	int control_fd; /* see fs/README.md; -1 for none */
 	bool debug;
+	bool ask_open; /* see fuse/README.md, "Opens" */
 	/* Called once the mount is there, with its /dev/fuse descriptor. 0 or
 	 * -errno, which ends it. */
 	int (*ready)(void *data, int fuse_fd);
