@@ -1,15 +1,14 @@
 #include "temp.h"
 
+#include <dirent.h>
 #include <err.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define WALK_FDS 32
 
 static char path[PATH_MAX];
 
@@ -24,34 +23,47 @@ void temp_new(void)
 	}
 }
 
-/* A folder must be writable before what is in it can go. */
-static int open_up(const char *name, const struct stat *st, int type,
-		   struct FTW *ftw)
+/* Empties the folder `dir`, which is closed then. By descriptors, because
+ * tests make paths that are longer than any call takes. */
+static void empty(int dir)
 {
-	(void)st;
-	(void)ftw;
-	if (type == FTW_D || type == FTW_DNR) {
-		(void)!chmod(name, S_IRWXU);
-	}
-	return 0;
-}
+	DIR *stream = fdopendir(dir);
+	struct dirent *entry;
 
-static int remove_one(const char *name, const struct stat *st, int type,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	if (remove(name)) {
-		warn("can't remove '%s'", name);
+	if (!stream) {
+		err(EXIT_FAILURE, "can't list what is in '%s'", path);
 	}
-	return 0;
+	while ((entry = readdir(stream))) {
+		const char *name = entry->d_name;
+		int below;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    unlinkat(dir, name, 0) == 0) {
+			continue;
+		}
+		/* A folder must be writable before what is in it can go. */
+		(void)!fchmodat(dir, name, S_IRWXU, 0);
+		below = openat(dir, name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0) {
+			empty(below);
+		}
+		if (unlinkat(dir, name, AT_REMOVEDIR)) {
+			warn("can't remove '%s' in '%s'", name, path);
+		}
+	}
+	closedir(stream);
 }
 
 void temp_remove(void)
 {
-	if (chdir("/") || nftw(path, open_up, WALK_FDS, FTW_PHYS) ||
-	    nftw(path, remove_one, WALK_FDS, FTW_PHYS | FTW_DEPTH)) {
+	int top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (top < 0 || chdir("/")) {
+		err(EXIT_FAILURE, "can't open '%s'", path);
+	}
+	empty(top);
+	if (rmdir(path)) {
 		err(EXIT_FAILURE, "can't remove '%s'", path);
 	}
 }
