@@ -13,7 +13,7 @@
 #include "err.h"
 #include "fdio.h"
 
-#define OUTPUT_MAX_BYTES (1024 * 1024)
+#define OUTPUT_MAX_BYTES ((size_t)1024 * 1024)
 #define EXEC_FAILED      127
 
 static void ignore_interrupts(void)

@@ -40,11 +40,9 @@ void warning(const char *format, ...)
 	va_end(args);
 }
 
-void die_if_no_memory(int error)
+void die_no_memory(void)
 {
-	if (error) {
-		exit(failure(EXIT_NOT_SET_UP, "out of memory"));
-	}
+	exit(failure(EXIT_NOT_SET_UP, "out of memory"));
 }
 
 char *text_copy(const char *text)

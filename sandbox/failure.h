@@ -38,7 +38,15 @@ void warning(const char *format, ...) PRINTF_LIKE(1, 2);
  */
 char *text_copy(const char *text) MUST_CHECK;
 char *text_format(const char *format, ...) PRINTF_LIKE(1, 2) MUST_CHECK;
-/* The same for an error of a function that only fails for want of memory. */
-void die_if_no_memory(int error);
+
+_Noreturn void die_no_memory(void);
+
+/* For the result of a function that only fails for want of memory. */
+static inline void die_if_no_memory(int error)
+{
+	if (error) {
+		die_no_memory();
+	}
+}
 
 #endif

@@ -25,7 +25,7 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
 
-static void restore_signals(unsigned long ignored)
+static void restore_signals(unsigned int ignored)
 {
 	/* The two that are ignored for the launcher's sake; others are as they
 	 * were. */
@@ -34,12 +34,18 @@ static void restore_signals(unsigned long ignored)
 	sigset_t none;
 
 	for (int i = 0; i < 2; i++) {
-		if (!(ignored & (1UL << signals[i]))) {
+		if (!(ignored & (1U << signals[i]))) {
 			sigaction(signals[i], &normal, NULL);
 		}
 	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The launcher writes them: nothing to check. */
+static int number(const char *text)
+{
+	return (int)strtol(text, NULL, 0);
 }
 
 /* The whole descriptor, with a NUL after it; NULL if it can't be read. */
@@ -90,22 +96,26 @@ int main(int argc, char **argv)
 	size_t len;
 	int error;
 
-	if (argc != 4 || dup2(atoi(argv[2]), STDERR_FILENO) < 0) {
+	if (argc != 4 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
 		return EXIT_NOT_EXECUTABLE;
 	}
-	text = read_all(atoi(argv[3]), &len);
+	text = read_all(number(argv[3]), &len);
 	if (text) {
 		command = split(text, len);
 	}
 	if (!command || !command[0]) {
 		fprintf(stderr, "legato-sandbox: cannot read the command\n");
+		free(command);
+		free(text);
 		return EXIT_NOT_EXECUTABLE;
 	}
 	close_range(STDERR_FILENO + 1, ~0U, 0);
-	restore_signals(strtoul(argv[1], NULL, 0));
+	restore_signals((unsigned int)number(argv[1]));
 	execvp(command[0], command);
 	error = errno;
 	fprintf(stderr, "legato-sandbox: cannot run '%s': %s\n", command[0],
 		strerror(error));
+	free(command);
+	free(text);
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

@@ -7,6 +7,7 @@
 
 #include "child.h"
 #include "failure.h"
+#include "strv.h"
 
 /* --clearenv is of 0.5, --json-status-fd of 0.3; 0.8 is what is tested. */
 #define BWRAP_MAJOR 0
@@ -79,24 +80,39 @@ static char *find_own(const char *const *places, const char *installed)
 	return is_program(installed) ? text_copy(installed) : NULL;
 }
 
+/* Out of "bubblewrap 0.8.0". */
+static bool parse_version(const char *text, long *ret_major, long *ret_minor)
+{
+	static const char prefix[] = "bubblewrap ";
+	char *end;
+
+	if (strncmp(text, prefix, strlen(prefix)) != 0) {
+		return false;
+	}
+	*ret_major = strtol(text + strlen(prefix), &end, 10);
+	if (*end != '.') {
+		return false;
+	}
+	*ret_minor = strtol(end + 1, &end, 10);
+	return *end == '.' || *end == '\n';
+}
+
 static int check_bwrap(const char *bwrap)
 {
-	char *const argv[] = {text_copy(bwrap), text_copy("--version"), NULL};
 	AUTO_BUF output = BUF_INIT;
-	int status = child_run(argv, NULL, NULL, &output);
-	int major = 0;
-	int minor = 0;
+	AUTO_STRV argv = {0};
+	long major;
+	long minor;
 
-	free(argv[0]);
-	free(argv[1]);
-	if (status != 0 ||
-	    sscanf(output.data, "bubblewrap %d.%d", &major, &minor) != 2) {
+	strv_add_all(&argv, bwrap, "--version", NULL);
+	if (child_run(argv.list, NULL, NULL, &output) != 0 ||
+	    !parse_version(output.data, &major, &minor)) {
 		return failure(EXIT_NOT_SET_UP,
 			       "cannot tell the version of '%s'", bwrap);
 	}
 	if (major == BWRAP_MAJOR && minor < BWRAP_MINOR) {
 		return failure(EXIT_NOT_SET_UP,
-			       "bubblewrap %d.%d is too old: %d.%d is needed",
+			       "bubblewrap %ld.%ld is too old: %d.%d is needed",
 			       major, minor, BWRAP_MAJOR, BWRAP_MINOR);
 	}
 	return 0;

@@ -330,7 +330,7 @@ static int check_not_in_view(const char *scratch_dir)
 {
 	struct mountinfo info;
 	bool in_view = false;
-	dev_t dev;
+	dev_t dev = 0;
 
 	if (device_of(scratch_dir, &dev) < 0 || mountinfo_read(&info) < 0) {
 		return 0; /* making the folder will say what is wrong */
