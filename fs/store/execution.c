@@ -15,7 +15,7 @@
 
 #define ID_SHAPE       "dddddddd-dddddd-aaaa" /* d: digit, a: letter */
 #define ID_BYTES       sizeof(ID_SHAPE)
-#define ID_LETTERS     26
+#define ID_LETTERS     26L
 #define ID_TRIES_MAX   100
 #define NS_PER_SECOND  1000000000L
 #define DEFAULT_BELOW  "legato/sandbox"

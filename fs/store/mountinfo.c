@@ -1,14 +1,18 @@
 #include "mountinfo.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "fdio.h"
 #include "sys.h"
 
-#define TEXT_MAX_BYTES (64 * 1024 * 1024)
+#define TEXT_MAX_BYTES ((size_t)64 * 1024 * 1024)
+
+static bool is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
 
 /* Blank, tab, newline and backslash are written as \ooo. In place. */
 static void unescape(char *text)
@@ -16,16 +20,26 @@ static void unescape(char *text)
 	char *to = text;
 
 	while (*text) {
-		unsigned int code;
-
-		if (*text == '\\' && sscanf(text + 1, "%3o", &code) == 1) {
-			*to++ = (char)code;
+		if (text[0] == '\\' && is_octal(text[1]) && is_octal(text[2]) &&
+		    is_octal(text[3])) {
+			*to++ = (char)((text[1] - '0') << 6 |
+				       (text[2] - '0') << 3 | (text[3] - '0'));
 			text += 4;
 		} else {
 			*to++ = *text++;
 		}
 	}
 	*to = '\0';
+}
+
+/* "98:0". */
+static dev_t parse_device(const char *text)
+{
+	char *end;
+	unsigned long major_id = strtoul(text, &end, 10);
+	unsigned long minor_id = *end == ':' ? strtoul(end + 1, NULL, 10) : 0;
+
+	return makedev((unsigned int)major_id, (unsigned int)minor_id);
 }
 
 /*
@@ -41,13 +55,11 @@ static bool parse_line(char *line, struct mountinfo_entry *entry)
 	};
 	char *save = NULL;
 	char *field = strtok_r(line, " ", &save);
-	unsigned int major_id = 0;
-	unsigned int minor_id = 0;
 	char *mount_at = NULL;
 
 	for (int i = 0; field; i++, field = strtok_r(NULL, " ", &save)) {
 		if (i == DEVICE) {
-			sscanf(field, "%u:%u", &major_id, &minor_id);
+			entry->dev = parse_device(field);
 		} else if (i == MOUNT_POINT) {
 			mount_at = field;
 		} else if (i >= SEPARATOR_FROM && strcmp(field, "-") == 0) {
@@ -60,7 +72,6 @@ static bool parse_line(char *line, struct mountinfo_entry *entry)
 	}
 	unescape(mount_at);
 	entry->mount_at = mount_at;
-	entry->dev = makedev(major_id, minor_id);
 	return true;
 }
 
