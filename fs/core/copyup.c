@@ -76,18 +76,21 @@ static int copy_xattrs(const struct copy *copy)
 	return 0;
 }
 
-/* The base's identity; symlinks and special files can't carry it. */
+/* The base's identity. A disk without attributes goes without. */
 static int write_origin(const struct copy *copy)
 {
 	struct origin origin;
+	struct stat st;
 	int error;
 
-	if (!S_ISREG(copy->st.st_mode) && !S_ISDIR(copy->st.st_mode)) {
-		return 0;
-	}
 	origin_from_stat(&origin, &copy->st);
-	error = origin_write(copy->to_fd, copy->temp, &origin);
-	return error == -EOPNOTSUPP || error == -EPERM ? 0 : error;
+	if (S_ISREG(copy->st.st_mode) || S_ISDIR(copy->st.st_mode)) {
+		error = origin_write(copy->to_fd, copy->temp, &origin);
+		return error == -EOPNOTSUPP || error == -EPERM ? 0 : error;
+	}
+	error = sys_fstatat(copy->to_fd, copy->temp, &st);
+	return error ? error
+		     : links_write_origin(copy->node->view, st.st_ino, &origin);
 }
 
 /* Everything but the data. Owner before mode (chown clears bits), attributes

@@ -93,3 +93,63 @@ int links_add_copy(const struct view *view, const char *temp, const char *key,
 			 : sys_renameat2(view->work_fd, temp, view->links->fd,
 					 key, 0);
 }
+
+#define ORIGIN_NAME_BYTES 20
+#define ORIGIN_TEXT_BYTES 96
+
+static void origin_name(ino_t upper_ino, char name[ORIGIN_NAME_BYTES])
+{
+	snprintf(name, ORIGIN_NAME_BYTES, "i%" PRIx64, (uint64_t)upper_ino);
+}
+
+int links_read_origin(const struct view *view, ino_t upper_ino,
+		      struct origin *ret_origin)
+{
+	char name[ORIGIN_NAME_BYTES];
+	char text[ORIGIN_TEXT_BYTES];
+	struct origin origin;
+	ssize_t n;
+
+	origin_name(upper_ino, name);
+	n = sys_readlinkat(view->links->fd, name, text, sizeof(text) - 1);
+	if (n == -ENOENT) {
+		return 0;
+	}
+	if (n < 0) {
+		return n == -EINVAL ? -EIO : (int)n;
+	}
+	text[n] = '\0';
+	if (sscanf(text,
+		   "%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64,
+		   &origin.dev, &origin.ino, &origin.size_bytes,
+		   &origin.mtime_ns, &origin.ctime_ns) != 5) {
+		return -EIO;
+	}
+	*ret_origin = origin;
+	return 1;
+}
+
+int links_write_origin(const struct view *view, ino_t upper_ino,
+		       const struct origin *origin)
+{
+	char name[ORIGIN_NAME_BYTES];
+	char text[ORIGIN_TEXT_BYTES];
+	int error;
+
+	origin_name(upper_ino, name);
+	snprintf(text, sizeof(text),
+		 "%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64,
+		 origin->dev, origin->ino, origin->size_bytes, origin->mtime_ns,
+		 origin->ctime_ns);
+	/* One of a file that is gone: see the header; be safe all the same. */
+	error = remove_entry(view, name);
+	return error ? error : sys_symlinkat(text, view->links->fd, name);
+}
+
+int links_forget_origin(const struct view *view, ino_t upper_ino)
+{
+	char name[ORIGIN_NAME_BYTES];
+
+	origin_name(upper_ino, name);
+	return remove_entry(view, name);
+}

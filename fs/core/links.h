@@ -1,5 +1,8 @@
 /*
- * links.h - files that have several names in the base.
+ * links.h - what is kept beside the upper, in the folder `links`, because the
+ * upper can't hold it.
+ *
+ * Files that have several names in the base.
  *
  * Such a file must stay one file after copy-up: what is written through one
  * name is read through the others, and the link count goes down by one with
@@ -17,12 +20,22 @@
  * leaves it one too high.
  *
  * Only regular files: other types have no data to keep together.
+ *
+ * The origin (origin.h) of a copied-up symbolic link or special file, which
+ * can't have attributes of its own:
+ *
+ *   iINO   a symbolic link, INO being the upper's inode number in hexadecimal;
+ *          its target is the origin as five hexadecimal numbers.
+ *
+ * It is written before the copy is visible and removed before the upper file
+ * is, so that no later file with the same number finds it.
  */
 #ifndef FS_CORE_LINKS_H
 #define FS_CORE_LINKS_H
 
 #include <sys/stat.h>
 
+#include "origin.h"
 #include "view.h"
 
 #define LINKS_KEY_BYTES 40
@@ -45,5 +58,12 @@ int links_stat(const struct view *view, const char *key,
  * unless a count is there. */
 int links_add_copy(const struct view *view, const char *temp, const char *key,
 		   nlink_t count) MUST_CHECK;
+
+/* 1 and the origin, 0 where none is written, or -errno (-EIO: not one). */
+int links_read_origin(const struct view *view, ino_t upper_ino,
+		      struct origin *ret_origin) MUST_CHECK;
+int links_write_origin(const struct view *view, ino_t upper_ino,
+		       const struct origin *origin) MUST_CHECK;
+int links_forget_origin(const struct view *view, ino_t upper_ino) MUST_CHECK;
 
 #endif

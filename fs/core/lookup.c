@@ -151,6 +151,21 @@ static int find_origin(const struct view *view, const char *name, int dirfd,
 	return known < 0 ? known : 0;
 }
 
+/* The same for what can't carry it: see links.h. */
+static int find_special_origin(const struct view *view, struct found *found)
+{
+	struct origin origin;
+	int known = view->has_origins
+			    ? links_read_origin(view, found->ino, &origin)
+			    : 0;
+
+	if (known > 0) {
+		found->st.st_dev = origin.dev;
+		found->st.st_ino = origin.ino;
+	}
+	return known < 0 ? known : 0;
+}
+
 /* Completes a file found in the upper. */
 static int find_upper_file(struct node *parent, const char *name, int dirfd,
 			   struct found *found)
@@ -158,7 +173,7 @@ static int find_upper_file(struct node *parent, const char *name, int dirfd,
 	int result = 0;
 
 	if (!S_ISREG(found->st.st_mode)) {
-		return 0;
+		return find_special_origin(parent->view, found);
 	}
 	if (found->st.st_size == 0) {
 		result = whiteout_is_shown(dirfd, name);

@@ -7,6 +7,7 @@
 #include "copyup.h"
 #include "dirlist.h"
 #include "err.h"
+#include "links.h"
 #include "log.h"
 #include "place.h"
 #include "sys.h"
@@ -64,15 +65,31 @@ static bool is_at(const struct node *node, const struct node *parent,
 	       strcmp(node->name, name) == 0;
 }
 
+/* What is kept beside the upper goes before the file does. */
+static int forget_origin(const struct view *view, const struct found *found)
+{
+	mode_t mode = found->st.st_mode;
+
+	if (!view->has_origins || !found->has_upper_name || S_ISREG(mode) ||
+	    S_ISDIR(mode) || found->st.st_nlink > 1) {
+		return 0;
+	}
+	return links_forget_origin(view, found->ino);
+}
+
 int unlink_prepare(struct node *parent, const char *name,
 		   const struct found *found, struct node **ret_node)
 {
 	struct nodes *nodes = &parent->view->fs->nodes;
-	struct node *node = lookup_known(parent, name, found);
+	struct node *node;
 	bool here;
-	int error = 0;
+	int error = forget_origin(parent->view, found);
 
 	*ret_node = NULL;
+	if (error) {
+		return error;
+	}
+	node = lookup_known(parent, name, found);
 	if (!node) {
 		return 0;
 	}

@@ -7,6 +7,7 @@
 
 #include "copyup.h"
 #include "err.h"
+#include "links.h"
 #include "log.h"
 #include "merge.h"
 #include "remove.h"
@@ -111,13 +112,45 @@ static int open_lowers(struct view *view, const struct view_config *config)
 	return 0;
 }
 
+static int forget_origins_in(const struct view *view, DIR *dir)
+{
+	for (;;) {
+		struct dirent *entry;
+		struct stat st;
+		int error = sys_readdir(dir, &entry);
+
+		if (error || !entry) {
+			return error;
+		}
+		error = sys_fstatat(view->work_fd, entry->d_name, &st);
+		error = error ? error : links_forget_origin(view, st.st_ino);
+		if (error) {
+			return error;
+		}
+	}
+}
+
+/* Takes away what links has for copies that never became visible. */
+static int forget_origins(const struct view *view)
+{
+	DIR *dir;
+	int error = sys_opendirat(view->work_fd, "", &dir);
+
+	if (!error) {
+		error = forget_origins_in(view, dir);
+		closedir(dir);
+	}
+	return error;
+}
+
 /* Leftovers of an earlier life mean nothing. */
-static int empty_work(int work_fd)
+static int empty_work(const struct view *view)
 {
 	char path[PATH_MAX];
-	int error = sys_fd_path(work_fd, path, sizeof(path));
+	int error = forget_origins(view);
 
-	return error ? error : remove_content(work_fd, path, NULL);
+	error = error ? error : sys_fd_path(view->work_fd, path, sizeof(path));
+	return error ? error : remove_content(view->work_fd, path, NULL);
 }
 
 static int open_work(struct view *view, const struct view_config *config)
@@ -137,7 +170,7 @@ static int open_work(struct view *view, const struct view_config *config)
 	if (st.st_dev != view->upper.dev) {
 		return -EINVAL;
 	}
-	return empty_work(view->work_fd);
+	return 0;
 }
 
 static int open_links(struct view *view, const struct view_config *config)
@@ -169,7 +202,8 @@ static int view_open(struct view *view, const struct view_config *config)
 		error = layer_open(&view->upper, config->dirfd, config->upper);
 	}
 	error = error ? error : open_work(view, config);
-	return error ? error : open_links(view, config);
+	error = error ? error : open_links(view, config);
+	return error ? error : empty_work(view);
 }
 
 int fs_add_view(struct fs *fs, const struct view_config *config)
