@@ -6,7 +6,7 @@
 
 #define LINE_BYTES 4096
 
-static void print_line(const char *format, va_list args)
+static PRINTF_LIKE(1, 0) void print_line(const char *format, va_list args)
 {
 	char line[LINE_BYTES];
 	int saved = errno;
