@@ -82,20 +82,13 @@ static int push(struct walk *walk, struct task *task)
 	return 0;
 }
 
-/* Whether the error only says that the agent was faster. */
-static bool is_vanished(int error)
-{
-	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
-	       error == -ESTALE;
-}
-
 /* Tells an error that the walk survives. -ENOMEM is the one it does not. */
 static int survive(struct walk *walk, const char *path, int error)
 {
 	if (error == -ENOMEM) {
 		return error;
 	}
-	if (!is_vanished(error)) {
+	if (!trouble_is_vanished(error)) {
 		trouble_error(walk->trouble, "read", path, error);
 	}
 	return 0;
@@ -139,7 +132,7 @@ static int stat_base(struct change_side *ret_side, int dirfd, const char *name)
 	}
 	error = sys_fstatat(dirfd, name, &st);
 	if (error) {
-		return is_vanished(error) ? 0 : error;
+		return trouble_is_vanished(error) ? 0 : error;
 	}
 	/* The base may be an upper itself. */
 	if (!whiteout_is(&st)) {
@@ -199,7 +192,7 @@ static int compare_pair(struct walk *walk, struct change *change,
 			return error;
 		}
 		/* Unknown is told, not hidden. */
-		flags = is_vanished(flags) ? 0 : CHANGE_CONTENT;
+		flags = trouble_is_vanished(flags) ? 0 : CHANGE_CONTENT;
 	}
 	change->flags = (unsigned int)flags;
 	change->letter = flags ? CHANGE_MODIFIED : CHANGE_NONE;
@@ -219,7 +212,9 @@ static int find_origin(struct walk *walk, struct change *change,
 		change->has_origin = true;
 		return change->lower_path ? 0 : -ENOMEM;
 	}
-	if (shown->side.kind != KIND_FILE) {
+	/* What comes from a scratch view's base is directories only. */
+	if (shown->side.kind != KIND_FILE ||
+	    walk->sides->view->kind == MANIFEST_SCRATCH) {
 		return 0;
 	}
 	found = origin_read(shown->dirfd, name, &change->origin);
@@ -419,7 +414,7 @@ static int open_dir(const struct layer *layer, const char *path, int *ret_fd)
 {
 	int fd = layer_open_path(layer, path, O_PATH | O_DIRECTORY);
 
-	if (fd < 0 && !is_vanished(fd)) {
+	if (fd < 0 && !trouble_is_vanished(fd)) {
 		return fd;
 	}
 	*ret_fd = fd < 0 ? -1 : fd;

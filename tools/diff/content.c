@@ -8,7 +8,10 @@
 #include "fdio.h"
 #include "sys.h"
 
-#define PIECE_BYTES (256 * 1024)
+/* Files are read in pieces: whole if they are small, since memory that big
+ * would cost more than the reading. */
+#define PIECE_MIN_BYTES 4096
+#define PIECE_MAX_BYTES (256 * 1024)
 
 int content_open_old(const struct sides *sides, const struct change *change)
 {
@@ -25,8 +28,9 @@ int content_open_new(const struct sides *sides, const struct change *change)
 					 O_PATH | O_NOFOLLOW);
 }
 
-/* O_NONBLOCK: a FIFO may have taken the file's place a moment ago. */
-static int open_file(int dirfd, const char *name)
+/* The descriptor, and the size to read it with; or -errno. O_NONBLOCK: a FIFO
+ * may have taken the file's place a moment ago. */
+static int open_file(int dirfd, const char *name, size_t *ret_piece_bytes)
 {
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	struct stat st;
@@ -44,17 +48,20 @@ static int open_file(int dirfd, const char *name)
 	if (!S_ISREG(st.st_mode)) {
 		return -ESTALE;
 	}
-	(void)!posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	*ret_piece_bytes = st.st_size < PIECE_MIN_BYTES ? PIECE_MIN_BYTES
+			   : st.st_size < PIECE_MAX_BYTES
+				   ? (size_t)st.st_size + 1
+				   : PIECE_MAX_BYTES;
 	return TAKE_FD(fd);
 }
 
 /* Reads a whole piece unless the file ends. Bytes read or -errno. */
-static ssize_t read_piece(int fd, char *piece, off_t off)
+static ssize_t read_piece(int fd, char *piece, size_t piece_bytes, off_t off)
 {
 	size_t got = 0;
 
-	while (got < PIECE_BYTES) {
-		ssize_t n = sys_pread(fd, piece + got, PIECE_BYTES - got,
+	while (got < piece_bytes) {
+		ssize_t n = sys_pread(fd, piece + got, piece_bytes - got,
 				      off + (off_t)got);
 
 		if (n < 0) {
@@ -71,9 +78,10 @@ static ssize_t read_piece(int fd, char *piece, off_t off)
 int content_files_equal(int a_dirfd, const char *a_name, int b_dirfd,
 			const char *b_name)
 {
-	AUTO_FREE char *pieces = malloc(2 * PIECE_BYTES);
-	AUTO_FD a = open_file(a_dirfd, a_name);
-	AUTO_FD b = open_file(b_dirfd, b_name);
+	size_t piece_bytes = PIECE_MIN_BYTES;
+	AUTO_FD a = open_file(a_dirfd, a_name, &piece_bytes);
+	AUTO_FD b = open_file(b_dirfd, b_name, &piece_bytes);
+	AUTO_FREE char *pieces = malloc(2 * piece_bytes);
 	off_t off = 0;
 
 	if (!pieces) {
@@ -83,17 +91,18 @@ int content_files_equal(int a_dirfd, const char *a_name, int b_dirfd,
 		return a < 0 ? a : b;
 	}
 	for (;;) {
-		ssize_t a_got = read_piece(a, pieces, off);
-		ssize_t b_got = read_piece(b, pieces + PIECE_BYTES, off);
+		char *b_piece = pieces + piece_bytes;
+		ssize_t a_got = read_piece(a, pieces, piece_bytes, off);
+		ssize_t b_got = read_piece(b, b_piece, piece_bytes, off);
 
 		if (a_got < 0 || b_got < 0) {
 			return (int)(a_got < 0 ? a_got : b_got);
 		}
 		if (a_got != b_got ||
-		    memcmp(pieces, pieces + PIECE_BYTES, (size_t)a_got) != 0) {
+		    memcmp(pieces, b_piece, (size_t)a_got) != 0) {
 			return 0;
 		}
-		if (a_got < PIECE_BYTES) {
+		if ((size_t)a_got < piece_bytes) {
 			return 1;
 		}
 		off += a_got;
@@ -130,13 +139,14 @@ int content_load(int dirfd, const char *name, enum change_kind kind,
 		 struct buf *buf)
 {
 	AUTO_FD fd = -1;
+	size_t piece_bytes;
 	struct stat st;
 	int error;
 
 	if (kind == KIND_LINK) {
 		return load_link(dirfd, name, buf);
 	}
-	fd = open_file(dirfd, name);
+	fd = open_file(dirfd, name, &piece_bytes);
 	if (fd < 0) {
 		return fd;
 	}
@@ -150,9 +160,9 @@ int content_load(int dirfd, const char *name, enum change_kind kind,
 	return fdio_read_all(fd, buf, CONTENT_MAX_LOAD_BYTES);
 }
 
-static int hash_file(int fd, XXH3_state_t *state)
+static int hash_file(int fd, size_t piece_bytes, XXH3_state_t *state)
 {
-	AUTO_FREE char *piece = malloc(PIECE_BYTES);
+	AUTO_FREE char *piece = malloc(piece_bytes);
 	off_t off = 0;
 	ssize_t got;
 
@@ -160,13 +170,13 @@ static int hash_file(int fd, XXH3_state_t *state)
 		return -ENOMEM;
 	}
 	do {
-		got = read_piece(fd, piece, off);
+		got = read_piece(fd, piece, piece_bytes, off);
 		if (got < 0) {
 			return (int)got;
 		}
 		XXH3_128bits_update(state, piece, (size_t)got);
 		off += got;
-	} while (got == PIECE_BYTES);
+	} while ((size_t)got == piece_bytes);
 	return 0;
 }
 
@@ -181,6 +191,7 @@ int content_hash(int dirfd, const char *name, enum change_kind kind,
 	AUTO(free_state) XXH3_state_t *state = XXH3_createState();
 	AUTO_BUF target = BUF_INIT;
 	AUTO_FD fd = -1;
+	size_t piece_bytes;
 	XXH128_hash_t hash;
 	int error;
 
@@ -192,8 +203,8 @@ int content_hash(int dirfd, const char *name, enum change_kind kind,
 		error = load_link(dirfd, name, &target);
 		XXH3_128bits_update(state, target.data, target.len);
 	} else {
-		fd = open_file(dirfd, name);
-		error = fd < 0 ? fd : hash_file(fd, state);
+		fd = open_file(dirfd, name, &piece_bytes);
+		error = fd < 0 ? fd : hash_file(fd, piece_bytes, state);
 	}
 	if (error) {
 		return error;

@@ -1,5 +1,7 @@
 #include "trouble.h"
 
+#include <errno.h>
+
 #include "buf.h"
 #include "err.h"
 
@@ -16,11 +18,21 @@ static void add_name(struct buf *line, const char *path)
 	}
 }
 
+bool trouble_is_vanished(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
+	       error == -ESTALE;
+}
+
 void trouble_error(struct trouble *trouble, const char *verb, const char *path,
 		   int error)
 {
 	AUTO_BUF name = BUF_INIT;
 
+	if (trouble_is_vanished(error)) {
+		trouble_warn(trouble, "vanished meanwhile", path);
+		return;
+	}
 	trouble->n_errors++;
 	if (trouble->out) {
 		add_name(&name, path);

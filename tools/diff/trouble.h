@@ -10,6 +10,7 @@
 #ifndef TOOLS_DIFF_TROUBLE_H
 #define TOOLS_DIFF_TROUBLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,7 +20,11 @@ struct trouble {
 	size_t n_warnings;
 };
 
-/* "error: can't VERB 'PATH': SENTENCE" */
+/* Whether an error only says that the entry went, or became something else,
+ * since it was seen: in a view that is in use that is no trouble. */
+bool trouble_is_vanished(int error);
+
+/* "error: can't VERB 'PATH': SENTENCE"; only a warning for what vanished. */
 void trouble_error(struct trouble *trouble, const char *verb, const char *path,
 		   int error);
 

@@ -3,10 +3,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The length of the UTF-8 sequence that `byte` leads, 1 for all others. */
-static size_t sequence_length(unsigned char byte)
+/* The length of the UTF-8 sequence at `text`; 1 for what is none. */
+static size_t sequence_length(const unsigned char *text, size_t left)
 {
-	return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+	size_t len = text[0] < 0xc2   ? 1
+		     : text[0] < 0xe0 ? 2
+		     : text[0] < 0xf0 ? 3
+		     : text[0] < 0xf5 ? 4
+				      : 1;
+
+	for (size_t i = 1; i < len; i++) {
+		if (i >= left || (text[i] & 0xc0) != 0x80) {
+			return 1;
+		}
+	}
+	return len;
 }
 
 /* C1 controls, and what changes the direction or the width of the text
@@ -32,7 +43,7 @@ static uint32_t decode(const unsigned char *text, size_t len)
 /* Adds the first character of `text`; returns the bytes used. */
 static size_t add_one(struct buf *buf, const unsigned char *text, size_t left)
 {
-	size_t len = sequence_length(text[0]);
+	size_t len = sequence_length(text, left);
 
 	if (text[0] == '\t' || text[0] == '\n') {
 		buf_addc(buf, (char)text[0]);
@@ -40,10 +51,9 @@ static size_t add_one(struct buf *buf, const unsigned char *text, size_t left)
 		buf_addf(buf, "^%c", text[0] ^ 0x40);
 	} else if (text[0] < 0x80) {
 		buf_addc(buf, (char)text[0]);
-	} else if (len == 1 || len > left) {
+	} else if (len == 1) {
 		/* A stray byte: in an 8-bit terminal it may be a control. */
 		buf_addf(buf, "<%02X>", text[0]);
-		return 1;
 	} else if (is_trick(decode(text, len))) {
 		buf_addf(buf, "<U+%04X>", decode(text, len));
 	} else {
