@@ -1,9 +1,8 @@
 #!/bin/bash
 # The same calls on a plain directory and on the view give the same results,
 # whatever state the files are in; parity/ has the cases.
-# usage: parity.sh [user]   PARITY (the program), PARITY_ONLY="case ..."
+# usage: parity.sh [--user]   PARITY (the program), PARITY_ONLY="case ..."
 . "$(dirname "$0")/../lib/lib.sh"
-if [ "${1:-}" = user ]; then as_test_user "$@"; fi
 needs_view
 view_base
 

@@ -13,6 +13,9 @@
 # by its pid. TAP goes to the real stdout, output of commands to stderr, which
 # meson keeps in its log.
 #
+# With --user as its first argument the script runs as the ordinary user
+# LEGATO_TEST_USER, if root started it.
+#
 # LEGATO_TEST_VIEW chooses what serves the view: "legato" (default), or, to see
 # that a test can fail and what is expected of a file system, "plain" (a copy
 # of the base) and "overlayfs" (the kernel's, as root).
@@ -33,15 +36,17 @@ exec 3>&1 1>&2 # 3: TAP
 
 # ------------------------------------------------------------ the script's end
 
-# Unmounts the newest mount first; lazily if somebody still sits in it.
+is_mounted() { grep -qF " $1 " /proc/self/mountinfo; } # a file too, and without asking who serves it
+
+# Lazily if somebody still sits in it.
 unmount() { # DIR
   local try
-  if ! mountpoint -q "$1"; then return 0; fi
+  if ! is_mounted "$1"; then return 0; fi
   for try in 1 2 3 4 5 6 7 8 9 10; do
     if [ "$(id -u)" -eq 0 ]; then umount "$1" && break; else fusermount3 -u "$1" && break; fi 2>/dev/null
     sleep 0.1
   done
-  if mountpoint -q "$1" 2>/dev/null; then
+  if is_mounted "$1"; then
     note "'$1' is busy"
     if [ "$(id -u)" -eq 0 ]; then umount -l "$1"; else fusermount3 -uz "$1"; fi
     return 1
@@ -131,8 +136,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 as_test_user() {
   if ! is_root; then return 0; fi
   if [ -z "${LEGATO_TEST_USER:-}" ]; then skip_all 'LEGATO_TEST_USER is not set'; fi
-  trap '' EXIT
-  rm -rf "$work"
+  trap - EXIT INT TERM HUP
   exec 1>&3
   exec setpriv --reuid "$LEGATO_TEST_USER" --regid "$(id -g "$LEGATO_TEST_USER")" --init-groups \
     env -u XDG_RUNTIME_DIR HOME="$(getent passwd "$LEGATO_TEST_USER" | cut -d: -f6)" USER="$LEGATO_TEST_USER" \
@@ -181,7 +185,7 @@ view_mount() {
         >"$work/mount.id" 2>"$work/mount.log" || return 1
       execution=$scratch/$(cat "$work/mount.id")
       upper=$execution/views/work/upper
-      mountpoint -q "$view" || return 1
+      is_mounted "$view" || return 1
       ;;
     overlayfs)
       upper=$scratch/upper
@@ -225,6 +229,11 @@ background() { # COMMAND...: its pid is in $!, and it dies with the script
   pids+=("$!")
 }
 
+work=
+if [ "${1:-}" = --user ]; then
+  shift
+  as_test_user "$@"
+fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/legato-test-XXXXXX")
 work=$(cd "$work" && pwd -P)
 chmod 755 "$work"
