@@ -168,7 +168,6 @@ int daemon_start(struct daemon *daemon, const struct programs *programs,
 	AUTO_FD theirs = -1;
 	int pair[2];
 	int error;
-	int code;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		return failure(EXIT_NOT_SET_UP, "cannot make a socket: %s",
@@ -184,7 +183,14 @@ int daemon_start(struct daemon *daemon, const struct programs *programs,
 	}
 	/* Ours must be the only other end, or its death would not show. */
 	close(TAKE_FD(theirs));
-	code = wait_ready(daemon, signals);
+	return 0;
+}
+
+int daemon_wait_ready(struct daemon *daemon, const struct execution *execution,
+		      const struct signals *signals)
+{
+	int code = wait_ready(daemon, signals);
+
 	if (code) {
 		daemon_abandon(daemon); /* no use in asking it to stop */
 	} else {

@@ -10,8 +10,8 @@
  * is held, whoever waits for a dead daemon waits unkillably: drop it before
  * ending the sandbox.
  *
- * Calling sequence: daemon_check, daemon_start, poll control_fd (readable:
- * it died), daemon_stop. Threads: one.
+ * Calling sequence: daemon_check, daemon_start, daemon_wait_ready, poll
+ * control_fd (readable: it died), daemon_stop. Threads: one.
  */
 #ifndef SANDBOX_DAEMON_H
 #define SANDBOX_DAEMON_H
@@ -40,14 +40,16 @@ struct daemon {
 /* Whether there is a usable /dev/fuse. 0 or an exit code. */
 int daemon_check(void) MUST_CHECK;
 
-/*
- * Starts it for the locked `execution` and waits until the views are mounted.
- * 0, an exit code, or EXIT_SIGNAL_BASE + n if a signal asked for the end
- * meanwhile; call daemon_stop in any case.
- */
+/* Starts it for the locked `execution`. 0 or an exit code; call daemon_stop in
+ * any case. */
 int daemon_start(struct daemon *daemon, const struct programs *programs,
 		 const struct execution *execution,
 		 const struct signals *signals, bool debug) MUST_CHECK;
+
+/* Waits until the views are mounted. 0, an exit code, or EXIT_SIGNAL_BASE + n
+ * if a signal asked for the end meanwhile. */
+int daemon_wait_ready(struct daemon *daemon, const struct execution *execution,
+		      const struct signals *signals) MUST_CHECK;
 
 /* Makes every request fail, those that wait included: kills the daemon, drops
  * the duplicate, aborts the connection. */

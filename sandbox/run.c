@@ -172,12 +172,16 @@ static int set_up(struct run *run)
 {
 	int code = make_execution(run);
 
+	code = code ? code
+		    : daemon_start(&run->daemon, &run->programs,
+				   &run->execution, &run->signals,
+				   run->spec->debug);
 	if (code) {
 		return code;
 	}
+	/* Asks git, while the daemon starts. */
 	build_env(run, run->execution.id, &run->signals);
-	code = daemon_start(&run->daemon, &run->programs, &run->execution,
-			    &run->signals, run->spec->debug);
+	code = daemon_wait_ready(&run->daemon, &run->execution, &run->signals);
 	return code ? code : start_command(run);
 }
 
