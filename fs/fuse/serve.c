@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "attach.h"
 #include "caps.h"
 #include "err.h"
 #include "log.h"
@@ -168,24 +169,14 @@ static void server_release(struct server *server)
 	fs_release(&server->fs);
 }
 
-static struct fuse_session *new_session(struct server *server,
-					const struct serve_options *options)
+static struct fuse_session *new_session(struct server *server)
 {
 	const struct fuse_lowlevel_ops ops = make_ops();
-	const char *base = "default_permissions,nosuid,nodev,"
-			   "fsname=legato-fs,subtype=legato-fs";
-	AUTO_BUF text = BUF_INIT;
-	char *argv[] = {"legato-fs", "-o", NULL, NULL};
+	char *argv[] = {"legato-fs", "-o", ATTACH_OPTIONS, NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
-	struct fuse_session *session;
+	struct fuse_session *session =
+		fuse_session_new(&args, &ops, sizeof(ops), server);
 
-	buf_addf(&text, "%s%s", base, geteuid() == 0 ? ",allow_other" : "");
-	if (buf_error(&text)) {
-		return NULL;
-	}
-	argv[2] = text.data;
-	(void)options;
-	session = fuse_session_new(&args, &ops, sizeof(ops), server);
 	fuse_opt_free_args(&args);
 	return session;
 }
@@ -218,11 +209,10 @@ static int serve_session(struct fuse_session *session, struct server *server,
 	if (error) {
 		return error;
 	}
-	/* libfuse prints the reason. */
-	error = fuse_session_mount(session, path.data) ? -EIO : 0;
+	error = attach(session, path.data);
 	if (!error) {
 		error = serve_mounted(session, server, options);
-		fuse_session_unmount(session);
+		detach(session, path.data);
 	}
 	return error;
 }
@@ -261,7 +251,7 @@ int serve(const struct serve_options *options)
 		owner_stop();
 		return error;
 	}
-	session = new_session(&server, options);
+	session = new_session(&server);
 	error = session ? serve_session(session, &server, options) : -ENOMEM;
 	if (session) {
 		fuse_session_destroy(session);
