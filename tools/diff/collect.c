@@ -481,7 +481,9 @@ static int run_task(struct walk *walk, const struct task *task)
 static int add_root(struct walk *walk)
 {
 	const struct sides *sides = walk->sides;
-	struct place place = {.upper_fd = sides->upper.root_fd,
+	const struct task task = {.in_upper = true, .in_base = true};
+	struct place place = {.task = &task,
+			      .upper_fd = sides->upper.root_fd,
 			      .base_fd = sides->base.root_fd};
 	struct shown shown = {.dirfd = sides->upper.root_fd, .in_upper = true};
 	struct change_side old_side;
@@ -503,16 +505,19 @@ static int add_root(struct walk *walk)
 
 static int push_root(struct walk *walk)
 {
+	bool opaque = whiteout_is_opaque(walk->sides->upper.root_fd, "") == 1;
 	struct task task = {
 		.path = strdup(""),
 		.in_upper = true,
+		.lower = opaque ? NULL : strdup(""),
 		.in_base = true,
 	};
 
-	if (whiteout_is_opaque(walk->sides->upper.root_fd, "") != 1) {
-		task.lower = strdup("");
+	if (!task.path || (!task.lower && !opaque)) {
+		release_task(&task);
+		return -ENOMEM;
 	}
-	return task.path ? push(walk, &task) : -ENOMEM;
+	return push(walk, &task);
 }
 
 int collect_changes(struct change_list *list, const struct sides *sides,

@@ -11,7 +11,7 @@
 /* Files are read in pieces: whole if they are small, since memory that big
  * would cost more than the reading. */
 #define PIECE_MIN_BYTES 4096
-#define PIECE_MAX_BYTES (256 * 1024)
+#define PIECE_MAX_BYTES 262144
 
 int content_open_old(const struct sides *sides, const struct change *change)
 {
@@ -28,16 +28,26 @@ int content_open_new(const struct sides *sides, const struct change *change)
 					 O_PATH | O_NOFOLLOW);
 }
 
-/* The descriptor, and the size to read it with; or -errno. O_NONBLOCK: a FIFO
- * may have taken the file's place a moment ago. */
+/* O_NONBLOCK: a FIFO may have taken the file's place a moment ago. */
+static int open_entry(int dirfd, const char *name, int more_flags)
+{
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | more_flags;
+
+	return *name ? sys_openat(dirfd, name, flags | O_NOFOLLOW, 0)
+		     : sys_reopen(dirfd, flags);
+}
+
+/* The descriptor, and the size to read it with; or -errno. */
 static int open_file(int dirfd, const char *name, size_t *ret_piece_bytes)
 {
-	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	struct stat st;
-	AUTO_FD fd = *name ? sys_openat(dirfd, name, flags | O_NOFOLLOW, 0)
-			   : sys_reopen(dirfd, flags);
+	AUTO_FD fd = open_entry(dirfd, name, O_NOATIME);
 	int error;
 
+	if (fd == -EPERM) {
+		/* That needs the owner. */
+		fd = open_entry(dirfd, name, 0);
+	}
 	if (fd < 0) {
 		return fd == -ELOOP ? -ESTALE : fd;
 	}
@@ -139,7 +149,7 @@ int content_load(int dirfd, const char *name, enum change_kind kind,
 		 struct buf *buf)
 {
 	AUTO_FD fd = -1;
-	size_t piece_bytes;
+	size_t piece_bytes = 0;
 	struct stat st;
 	int error;
 
@@ -191,7 +201,7 @@ int content_hash(int dirfd, const char *name, enum change_kind kind,
 	AUTO(free_state) XXH3_state_t *state = XXH3_createState();
 	AUTO_BUF target = BUF_INIT;
 	AUTO_FD fd = -1;
-	size_t piece_bytes;
+	size_t piece_bytes = 0;
 	XXH128_hash_t hash;
 	int error;
 
