@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -518,6 +520,21 @@ void sys_fsids_reset(const struct sys_fsids *saved)
 {
 	syscall(SYS_setfsuid, saved->uid);
 	syscall(SYS_setfsgid, saved->gid);
+}
+
+void sys_thread_umask(mode_t mask)
+{
+	static _Thread_local bool is_own;
+	static _Thread_local mode_t current;
+
+	if (is_own && mask == current) {
+		return;
+	}
+	/* It takes no privilege and fails only without memory; then all
+	 * threads go on sharing one umask. */
+	is_own = is_own || !unshare(CLONE_FS);
+	umask(mask);
+	current = mask;
 }
 
 int sys_inotify_init(void)

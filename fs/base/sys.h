@@ -116,6 +116,10 @@ int sys_eventfd(void) MUST_CHECK;
 /* The file system's magic number, see statfs(2). */
 int sys_fs_type(int fd, uint32_t *ret_type) MUST_CHECK;
 
+/* Sets the calling thread's umask, which it has for itself from the first
+ * call on (unshare(CLONE_FS)); nothing is done while it is the same. */
+void sys_thread_umask(mode_t mask);
+
 /* flock: LOCK_EX | LOCK_NB and such. */
 int sys_flock(int fd, int operation) MUST_CHECK;
 

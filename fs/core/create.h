@@ -5,8 +5,8 @@
  * disk's own rules for owner and group hold. Over a whiteout it is prepared in
  * the work folder and takes the whiteout's place in one rename.
  *
- * `mode` comes with the umask applied by the kernel. On success ret_entry has
- * a node with one reference for the caller.
+ * `mode` comes as the program gave it, the umask with the caller. On success
+ * ret_entry has a node with one reference for the caller.
  */
 #ifndef FS_CORE_CREATE_H
 #define FS_CORE_CREATE_H

@@ -421,11 +421,11 @@ struct caller_scope caller_enter(const struct fs *fs,
 				 const struct caller *caller)
 {
 	struct caller_scope scope = {
-		.switched = fs->switch_ids &&
-			    (caller->uid != fs->uid || caller->gid != fs->gid),
+		.has_ids = fs->switch_ids &&
+			   (caller->uid != fs->uid || caller->gid != fs->gid),
 	};
 
-	if (scope.switched) {
+	if (scope.has_ids) {
 		struct sys_fsids saved =
 			sys_fsids_set(caller->uid, caller->gid);
 
@@ -435,11 +435,30 @@ struct caller_scope caller_enter(const struct fs *fs,
 	return scope;
 }
 
+struct caller_scope caller_enter_creating(const struct fs *fs,
+					  const struct caller *caller)
+{
+	struct caller_scope scope = caller_enter(fs, caller);
+
+	scope.has_umask = true;
+	sys_thread_umask(caller->umask);
+	return scope;
+}
+
+struct caller_scope caller_enter_umask(const struct caller *caller)
+{
+	sys_thread_umask(caller->umask);
+	return (struct caller_scope){.has_umask = true};
+}
+
 void caller_leave(const struct caller_scope *scope)
 {
-	if (scope->switched) {
+	if (scope->has_ids) {
 		struct sys_fsids saved = {scope->uid, scope->gid};
 
 		sys_fsids_reset(&saved);
+	}
+	if (scope->has_umask) {
+		sys_thread_umask(0);
 	}
 }

@@ -100,6 +100,7 @@ struct caller {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
+	mode_t umask;
 };
 
 struct view_config {
@@ -157,17 +158,23 @@ void view_forget_dir_fds(struct node *dir);
 void view_node_path(const struct node *node, struct buf *path);
 
 /*
- * Acts as the caller for what is created in between, so that the disk decides
- * about ownership as it would for the caller itself. Nothing to do where the
- * daemon is the only user.
+ * Acts as the caller for what is written or created in between, so that the
+ * disk decides as it would for the caller itself: with the caller's ids where
+ * the daemon serves several users, and, when something is created, with the
+ * caller's umask.
  */
 struct caller_scope {
-	bool switched;
+	bool has_ids;
+	bool has_umask;
 	uid_t uid;
 	gid_t gid;
 };
 struct caller_scope caller_enter(const struct fs *fs,
 				 const struct caller *caller);
+struct caller_scope caller_enter_creating(const struct fs *fs,
+					  const struct caller *caller);
+/* As the daemon, but for the umask. */
+struct caller_scope caller_enter_umask(const struct caller *caller);
 void caller_leave(const struct caller_scope *scope);
 
 #endif

@@ -27,6 +27,10 @@ static const struct cap {
 	{FUSE_CAP_PARALLEL_DIROPS, "parallel_dirops", true},
 	{FUSE_CAP_ASYNC_READ, "async_read", true},
 	{FUSE_CAP_ASYNC_DIO, "async_dio", true},
+	/* ACLs are the disk's own: the kernel asks for them and checks them,
+	 * and leaves the umask, which a default ACL overrides, to the disk. */
+	{FUSE_CAP_POSIX_ACL, "posix_acl", true},
+	{FUSE_CAP_DONT_MASK, "dont_mask", true},
 	/* Node ids mean nothing to another kernel or a later mount. */
 	{FUSE_CAP_NO_EXPORT_SUPPORT, "no_export_support", true},
 	/* Locks are the kernel's, right by themselves on one mount. */

@@ -21,8 +21,10 @@ struct caller ops_caller(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 
-	return (struct caller){
-		.uid = ctx->uid, .gid = ctx->gid, .pid = ctx->pid};
+	return (struct caller){.uid = ctx->uid,
+			       .gid = ctx->gid,
+			       .pid = ctx->pid,
+			       .umask = ctx->umask};
 }
 
 struct node *ops_node(fuse_req_t req, fuse_ino_t ino)

@@ -176,7 +176,8 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *data,
 	if (info->writepage) {
 		/* Pages of a map: the kernel names no caller, and has cleared
 		 * set-id bits when the page was made writable. */
-		caller = (struct caller){server->fs.uid, server->fs.gid, 0};
+		caller.uid = server->fs.uid;
+		caller.gid = server->fs.gid;
 	}
 	n = op_write(&server->fs, node, data, size, off, &caller);
 	node_put(&server->fs.nodes, node);
