@@ -29,6 +29,7 @@ void change_side_from_stat(struct change_side *ret_side, const struct stat *st)
 	ret_side->kind = kind_of(st->st_mode);
 	ret_side->mode = st->st_mode & 07777;
 	ret_side->rdev = st->st_rdev;
+	ret_side->n_links = st->st_nlink;
 	origin_from_stat(&ret_side->id, st);
 }
 
@@ -63,7 +64,7 @@ static void release_change(struct change *change)
 {
 	free(change->path);
 	free(change->old_path);
-	free(change->lower_path);
+	free(change->place_path);
 }
 
 static int compare_paths(const void *a, const void *b)

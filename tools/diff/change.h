@@ -72,22 +72,29 @@ enum change_noise {
 	NOISE_IGNORED, /* by the base's ignore rules, and not tracked */
 };
 
+/* Where the new side's content is. */
+enum change_place {
+	PLACE_UPPER, /* at `path` */
+	PLACE_BASE,  /* elsewhere: a directory that was renamed shows it */
+	PLACE_LINKS, /* the copy of a base file with several names */
+};
+
 struct change_side {
 	enum change_kind kind; /* KIND_NONE: nothing is there */
 	mode_t mode;           /* permission bits, 07777 */
 	dev_t rdev;            /* KIND_BLOCK, KIND_CHAR */
-	struct origin id;      /* identity, size and times when collected */
+	nlink_t n_links;
+	struct origin id; /* identity, size and times when collected */
 };
 
 struct change {
 	enum change_letter letter;
 	unsigned int flags; /* enum change_flags */
 	enum change_noise noise;
-	char *path;     /* owned */
-	char *old_path; /* owned; R only */
-	/* Owned. Where in the base the new side lies, if a directory that was
-	 * renamed shows it; NULL: in the upper. */
-	char *lower_path;
+	char *path;              /* owned */
+	char *old_path;          /* owned; R only */
+	enum change_place place; /* of the new side */
+	char *place_path;        /* owned; NULL for PLACE_UPPER */
 	struct change_side old_side;
 	struct change_side new_side;
 	bool has_origin; /* it is known which base file the new side is or was

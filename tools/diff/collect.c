@@ -49,11 +49,13 @@ struct place {
 	size_t n_base;
 };
 
-/* What the view shows at one name. */
+/* What the view shows at one name, and where that is. */
 struct shown {
 	struct change_side side; /* KIND_NONE: nothing */
+	enum change_place place;
 	int dirfd;
-	bool in_upper;
+	const char *name;            /* in dirfd */
+	char link[SIDES_LINK_BYTES]; /* `name`, for PLACE_LINKS */
 };
 
 static void release_task(struct task *task)
@@ -141,23 +143,49 @@ static int stat_base(struct change_side *ret_side, int dirfd, const char *name)
 	return 0;
 }
 
-static int stat_shown(struct shown *ret_shown, const struct place *place,
-		      const char *name)
+/* A base file with several names may have a copy, which all of them show. */
+static int stat_link(const struct walk *walk, struct shown *shown)
 {
+	const struct layer *links = &walk->sides->links;
 	struct stat st;
 	int error;
 
-	*ret_shown = (struct shown){.dirfd = -1};
-	if (!names_contain(&place->upper_names, name)) {
-		ret_shown->dirfd = place->lower_fd;
-		return stat_base(&ret_shown->side, place->lower_fd, name);
+	if (shown->side.kind != KIND_FILE || shown->side.n_links < 2 ||
+	    links->root_fd < 0) {
+		return 0;
+	}
+	sides_link_name(&shown->side.id, shown->link);
+	error = sys_fstatat(links->root_fd, shown->link, &st);
+	if (error) {
+		return error == -ENOENT ? 0 : error;
+	}
+	change_side_from_stat(&shown->side, &st);
+	shown->place = PLACE_LINKS;
+	shown->dirfd = links->root_fd;
+	shown->name = shown->link;
+	return 0;
+}
+
+static int stat_shown(const struct walk *walk, struct shown *ret_shown,
+		      const struct place *place, const char *name)
+{
+	bool in_upper = names_contain(&place->upper_names, name);
+	struct stat st;
+	int error;
+
+	*ret_shown = (struct shown){
+		.place = in_upper ? PLACE_UPPER : PLACE_BASE,
+		.dirfd = in_upper ? place->upper_fd : place->lower_fd,
+		.name = name,
+	};
+	if (!in_upper) {
+		error = stat_base(&ret_shown->side, place->lower_fd, name);
+		return error ? error : stat_link(walk, ret_shown);
 	}
 	error = sys_fstatat(place->upper_fd, name, &st);
 	if (error) {
 		return error;
 	}
-	ret_shown->dirfd = place->upper_fd;
-	ret_shown->in_upper = true;
 	if (!whiteout_is(&st)) {
 		change_side_from_stat(&ret_shown->side, &st);
 	}
@@ -206,18 +234,25 @@ static int find_origin(struct walk *walk, struct change *change,
 {
 	int found;
 
-	if (!shown->in_upper) {
-		change->lower_path = path_join(place->task->lower, name);
+	change->place = shown->place;
+	if (shown->place == PLACE_BASE) {
+		change->place_path = path_join(place->task->lower, name);
 		change->origin = shown->side.id;
 		change->has_origin = true;
-		return change->lower_path ? 0 : -ENOMEM;
+		return change->place_path ? 0 : -ENOMEM;
+	}
+	if (shown->place == PLACE_LINKS) {
+		change->place_path = strdup(shown->name);
+		if (!change->place_path) {
+			return -ENOMEM;
+		}
 	}
 	/* What comes from a scratch view's base is directories only. */
 	if (shown->side.kind != KIND_FILE ||
 	    walk->sides->view->kind == MANIFEST_SCRATCH) {
 		return 0;
 	}
-	found = origin_read(shown->dirfd, name, &change->origin);
+	found = origin_read(shown->dirfd, shown->name, &change->origin);
 	change->has_origin = found == 1;
 	if (found == -EBADMSG) {
 		trouble_warn(walk->trouble, "broken origin attribute",
@@ -234,7 +269,7 @@ static int add_pair(struct walk *walk, const struct place *place,
 {
 	struct change *change = change_list_add(walk->list, strdup(path));
 	struct compare_end below = {place->base_fd, name, NULL};
-	struct compare_end above = {shown->dirfd, name, NULL};
+	struct compare_end above = {shown->dirfd, shown->name, NULL};
 	int error;
 
 	if (!change) {
@@ -275,7 +310,7 @@ static int find_lower(const struct place *place, const char *name,
 	int found = 0;
 
 	*ret_lower = NULL;
-	if (shown->in_upper) {
+	if (shown->place == PLACE_UPPER) {
 		found = redirect_read(shown->dirfd, name, ret_lower);
 		if (found) {
 			return found < 0 ? found : 0;
@@ -301,7 +336,7 @@ static int add_dir(struct walk *walk, const struct place *place,
 		   const struct shown *shown)
 {
 	struct task task = {
-		.in_upper = shown->in_upper,
+		.in_upper = shown->place == PLACE_UPPER,
 		.in_base = old_side->kind == KIND_DIR,
 		.tell_empty = old_side->kind == KIND_NONE,
 		.side = shown->side,
@@ -333,7 +368,7 @@ static int add_name(struct walk *walk, struct place *place, const char *name)
 	if (!path) {
 		return -ENOMEM;
 	}
-	error = stat_shown(&shown, place, name);
+	error = stat_shown(walk, &shown, place, name);
 	error = error ? error : stat_base(&old_side, place->base_fd, name);
 	if (error) {
 		return survive(walk, path, error);
@@ -485,7 +520,7 @@ static int add_root(struct walk *walk)
 	struct place place = {.task = &task,
 			      .upper_fd = sides->upper.root_fd,
 			      .base_fd = sides->base.root_fd};
-	struct shown shown = {.dirfd = sides->upper.root_fd, .in_upper = true};
+	struct shown shown = {.dirfd = sides->upper.root_fd, .name = ""};
 	struct change_side old_side;
 	struct origin origin;
 	struct stat st;

@@ -21,11 +21,14 @@ int content_open_old(const struct sides *sides, const struct change *change)
 
 int content_open_new(const struct sides *sides, const struct change *change)
 {
-	return change->lower_path
-		       ? layer_open_path(&sides->base, change->lower_path,
-					 O_PATH | O_NOFOLLOW)
-		       : layer_open_path(&sides->upper, change->path,
-					 O_PATH | O_NOFOLLOW);
+	const struct layer *layer = change->place == PLACE_BASE ? &sides->base
+				    : change->place == PLACE_LINKS
+					    ? &sides->links
+					    : &sides->upper;
+
+	return layer_open_path(
+		layer, change->place_path ? change->place_path : change->path,
+		O_PATH | O_NOFOLLOW);
 }
 
 /* O_NONBLOCK: a FIFO may have taken the file's place a moment ago. */

@@ -1,6 +1,7 @@
 #include "diff.h"
 
 #include "collect.h"
+#include "hardlinks.h"
 #include "moved.h"
 #include "noise.h"
 #include "rename.h"
@@ -31,6 +32,8 @@ int diff_view(struct diff *diff, const struct execution *execution,
 
 	error = error ? error
 		      : collect_changes(&diff->list, &diff->sides, trouble);
+	error = error ? error
+		      : hardlinks_collect(&diff->list, &diff->sides, trouble);
 	error = error ? error : moved_warn(&diff->list, trouble);
 	error = error ? error : noise_mark(&diff->list, &diff->sides);
 	if (!error && renames) {

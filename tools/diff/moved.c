@@ -51,7 +51,7 @@ int moved_warn(const struct change_list *list, struct trouble *trouble)
 		const struct change *change = &list->items[i];
 		const struct origin *now;
 
-		if (!change->has_origin || change->lower_path ||
+		if (!change->has_origin || change->place != PLACE_UPPER ||
 		    (change->old_side.kind == KIND_FILE &&
 		     is_same(&change->origin, &change->old_side.id))) {
 			continue;

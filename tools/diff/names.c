@@ -6,7 +6,7 @@
 
 #define FIRST_CAPACITY 32
 
-static int add(struct names *names, const char *name)
+int names_add(struct names *names, const char *name)
 {
 	char *copy;
 
@@ -48,7 +48,7 @@ static int read_stream(struct names *names, DIR *dir)
 		    strcmp(entry->d_name, "..") == 0) {
 			continue;
 		}
-		error = add(names, entry->d_name);
+		error = names_add(names, entry->d_name);
 		if (error) {
 			return error;
 		}

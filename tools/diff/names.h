@@ -28,6 +28,9 @@ struct names {
  * (O_PATH too). 0 or -errno. */
 int names_read(struct names *names, int dirfd) MUST_CHECK;
 
+/* Appends a copy; the list is no longer sorted. 0 or -ENOMEM. */
+int names_add(struct names *names, const char *name) MUST_CHECK;
+
 bool names_contain(const struct names *names, const char *name);
 
 void names_release(struct names *names);

@@ -1,33 +1,54 @@
 #include "sides.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+
+/* Opens `folder` of the view; -ENOENT where it has none. */
+static int open_folder(struct layer *layer, const struct execution *execution,
+		       const char *view, const char *folder)
+{
+	AUTO_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/%s/%s", EXECUTION_VIEWS_DIR, view, folder) <
+	    0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return layer_open(layer, execution->dir_fd, path);
+}
 
 int sides_open(struct sides *sides, const struct execution *execution,
 	       const struct manifest_view *view)
 {
-	AUTO_FREE char *upper = NULL;
-	int error;
+	int error = layer_open(&sides->base, AT_FDCWD, view->base);
 
-	if (asprintf(&upper, "%s/%s/upper", EXECUTION_VIEWS_DIR, view->name) <
-	    0) {
-		upper = NULL;
-		return -ENOMEM;
-	}
 	sides->view = view;
-	error = layer_open(&sides->base, AT_FDCWD, view->base);
-	if (error) {
-		return error;
+	if (!error) {
+		error = open_folder(&sides->upper, execution, view->name,
+				    "upper");
 	}
-	error = layer_open(&sides->upper, execution->dir_fd, upper);
+	if (!error) {
+		error = open_folder(&sides->links, execution, view->name,
+				    "links");
+		/* A view of another daemon, or of an older version. */
+		error = error == -ENOENT ? 0 : error;
+	}
 	if (error) {
-		layer_close(&sides->base);
+		sides_close(sides);
 	}
 	return error;
+}
+
+void sides_link_name(const struct origin *id, char ret_name[SIDES_LINK_BYTES])
+{
+	snprintf(ret_name, SIDES_LINK_BYTES, "%" PRIx64 "-%" PRIx64, id->dev,
+		 id->ino);
 }
 
 void sides_close(struct sides *sides)
 {
 	layer_close(&sides->base);
 	layer_close(&sides->upper);
+	layer_close(&sides->links);
 }

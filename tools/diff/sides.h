@@ -1,7 +1,10 @@
 /*
  * sides.h - the two sides of a comparison: a view's base and its upper.
  *
- * Old content is always read from the base, new content from the upper.
+ * Old content is always read from the base. New content is in the upper, or,
+ * for names that the upper does not have, in the base under another name, or in
+ * `links` beside the upper, where the view keeps the one copy of a base file
+ * with several names (fs/store/README.md).
  *
  * Threads: immutable between sides_open and sides_close.
  */
@@ -12,16 +15,21 @@
 #include "execution.h"
 #include "layer.h"
 #include "manifest.h"
+#include "origin.h"
 
 struct sides {
 	const struct manifest_view *view; /* borrowed from the manifest */
 	struct layer base;
 	struct layer upper;
+	struct layer links; /* root_fd -1 where the view has none */
 };
+
+/* "<device>-<inode>" in hexadecimal. */
+#define SIDES_LINK_BYTES 40
 
 #define SIDES_INIT                                                             \
 	{                                                                      \
-		.base.root_fd = -1, .upper.root_fd = -1                        \
+		.base.root_fd = -1, .upper.root_fd = -1, .links.root_fd = -1   \
 	}
 #define AUTO_SIDES AUTO(sides_close) struct sides
 
@@ -29,6 +37,9 @@ struct sides {
  * the base or the upper is gone, -EACCES, ... */
 int sides_open(struct sides *sides, const struct execution *execution,
 	       const struct manifest_view *view) MUST_CHECK;
+
+/* The name in `links` of the copy of a base file. */
+void sides_link_name(const struct origin *id, char ret_name[SIDES_LINK_BYTES]);
 
 void sides_close(struct sides *sides);
 

@@ -109,7 +109,8 @@ class Edits:
         self.moves_dirs = execution.moves_dirs
         self.origins = {
             path: path for path, entry in
-            overlay.snapshot(execution.base).items() if entry[0] == "f"}
+            overlay.snapshot(execution.base).items() if entry[0] == "f"
+            and os.lstat(os.path.join(execution.base, path)).st_nlink == 1}
 
     def paths(self, kinds):
         found = []
@@ -332,6 +333,18 @@ def ignored_paths(execution, home, base, view):
     return {p.rstrip(b"/") for p in answer.split(b"\0") if p}
 
 
+def add_links(maker, base):
+    """More names for some of the base's files."""
+    files = sorted(path for path, entry in overlay.snapshot(base).items()
+                   if entry[0] == "f")
+    for _ in range(min(len(files), 4)):
+        path = maker.random.choice(files)
+        to = os.path.join(os.path.dirname(maker.random.choice(files)),
+                          maker.name())
+        if not os.path.lexists(os.path.join(base, to)):
+            os.link(os.path.join(base, path), os.path.join(base, to))
+
+
 def one_seed(seed, top, make_execution):
     maker = Maker(seed)
     execution = make_execution(os.path.join(top, f"seed{seed}"))
@@ -341,6 +354,8 @@ def one_seed(seed, top, make_execution):
         path = os.path.join(execution.base, maker.name())
         if not os.path.lexists(path):
             maker.new_entry(path)
+    if maker.chance(0.4):
+        add_links(maker, execution.base)
     is_repository = maker.chance(0.5)
     if is_repository:
         with open(os.path.join(execution.base, b".gitignore"), "wb") as file:
