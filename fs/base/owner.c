@@ -325,6 +325,9 @@ int owner_start(void)
 		log_info("no user namespace for the owner's helper: %s",
 			 err_name((int)result));
 		sys_close(ends[0]);
+		if (helper_pid > 0) {
+			waitpid(helper_pid, NULL, 0);
+		}
 		return (int)result;
 	}
 	lock_init(&helper_lock, LOCK_RANK_QUEUE, 0);

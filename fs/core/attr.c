@@ -150,12 +150,9 @@ int op_setattr(struct fs *fs, struct node *node,
 	if (fs_is_list_root(fs, node)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, node,
-			      change->flags & ATTR_SIZE ? change->size
-							: COPYUP_ALL);
-	if (!error && change->flags & ATTR_SIZE) {
-		error = file_truncate(fs, node, change->size, caller);
-	}
+	error = change->flags & ATTR_SIZE
+			? file_truncate(fs, node, change->size, caller)
+			: copyup_ensure(fs, node);
 	if (error) {
 		return error;
 	}
@@ -257,7 +254,7 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 	if (error || !node->view) {
 		return error ? error : -EPERM;
 	}
-	error = copyup_ensure(fs, node, COPYUP_ALL);
+	error = copyup_ensure(fs, node);
 	if (error) {
 		return error;
 	}
@@ -283,7 +280,7 @@ int op_removexattr(struct fs *fs, struct node *node, const char *attr)
 		return (int)n;
 	}
 	error = xattr_to_disk(attr, disk_name);
-	error = error ? error : copyup_ensure(fs, node, COPYUP_ALL);
+	error = error ? error : copyup_ensure(fs, node);
 	if (error) {
 		return error;
 	}

@@ -25,8 +25,13 @@ struct copy {
 	struct stat st;
 	int to_fd; /* the work folder */
 	char temp[VIEW_TEMP_BYTES];
-	int fd; /* of a regular file, O_RDWR; -1 for others */
+	int fd;        /* of a regular file, O_RDWR; -1 for others */
+	bool truncate; /* the copy is to have `size` bytes */
+	off_t size;
 };
+
+/* Its loss is part of every change of the data, truncation included. */
+#define CAPABILITY_ATTR "security.capability"
 
 static int copy_one_xattr(const struct copy *copy, const char *attr)
 {
@@ -64,9 +69,10 @@ static int copy_xattrs(const struct copy *copy)
 		return (int)size;
 	}
 	while (at < size) {
-		int error = xattr_is_private(list + at)
-				    ? 0
-				    : copy_one_xattr(copy, list + at);
+		bool left_out = xattr_is_private(list + at) ||
+				(copy->truncate &&
+				 strcmp(list + at, CAPABILITY_ATTR) == 0);
+		int error = left_out ? 0 : copy_one_xattr(copy, list + at);
 
 		if (error) {
 			return error;
@@ -102,6 +108,9 @@ static int copy_attributes(const struct copy *copy)
 	int error =
 		sys_fchownat(copy->to_fd, copy->temp, st->st_uid, st->st_gid);
 
+	if (copy->truncate) {
+		times[1].tv_nsec = UTIME_NOW;
+	}
 	if (error == -EPERM) {
 		/* An ordinary user's copy of another's file is the user's. */
 		error = 0;
@@ -115,10 +124,11 @@ static int copy_attributes(const struct copy *copy)
 	return error ? error : sys_utimensat(copy->to_fd, copy->temp, times);
 }
 
-static int make_regular(struct copy *copy, off_t size)
+static int make_regular(struct copy *copy)
 {
 	AUTO_FD from =
 		place_open(&copy->from, O_RDONLY | O_NOATIME | O_NONBLOCK);
+	int error;
 
 	if (from == -EPERM) {
 		from = place_open(&copy->from, O_RDONLY | O_NONBLOCK);
@@ -131,8 +141,13 @@ static int make_regular(struct copy *copy, off_t size)
 	if (copy->fd < 0) {
 		return copy->fd;
 	}
-	return fdio_copy(copy->fd, from,
-			 size < copy->st.st_size ? size : copy->st.st_size);
+	if (!copy->truncate) {
+		return fdio_copy(copy->fd, from, copy->st.st_size);
+	}
+	error = fdio_copy(copy->fd, from,
+			  copy->size < copy->st.st_size ? copy->size
+							: copy->st.st_size);
+	return error ? error : sys_ftruncate(copy->fd, copy->size);
 }
 
 static int make_symlink(const struct copy *copy)
@@ -152,14 +167,14 @@ static int make_symlink(const struct copy *copy)
 }
 
 /* Prepares the copy under its temporary name. */
-static int make_copy(struct copy *copy, off_t size)
+static int make_copy(struct copy *copy)
 {
 	mode_t type = copy->st.st_mode & S_IFMT;
 	int error;
 
 	view_temp_name(copy->node->view, copy->temp);
 	if (S_ISREG(type)) {
-		error = make_regular(copy, size);
+		error = make_regular(copy);
 	} else if (S_ISDIR(type)) {
 		error = sys_mkdirat(copy->to_fd, copy->temp, 0700);
 	} else if (S_ISLNK(type)) {
@@ -180,8 +195,19 @@ static void discard_copy(const struct copy *copy)
 	}
 }
 
-/* Puts the prepared copy at its name in the upper. To a program nothing was
- * created, so the parent's times stay. */
+/* To a program nothing was created, so the parent's times stay. The copy-up is
+ * done by then: that they can't be set back is no reason to say otherwise. */
+static void restore_times(int dirfd, const struct stat *before)
+{
+	struct timespec times[2] = {before->st_atim, before->st_mtim};
+	int error = sys_utimensat(dirfd, "", times);
+
+	if (error) {
+		log_info("times of a directory not kept: %s", err_name(error));
+	}
+}
+
+/* Puts the prepared copy at its name in the upper. */
 static int place_copy(const struct copy *copy)
 {
 	struct node *node = copy->node;
@@ -194,9 +220,7 @@ static int place_copy(const struct copy *copy)
 		      : sys_renameat2(copy->to_fd, copy->temp, parent->fd,
 				      node->name, RENAME_NOREPLACE);
 	if (!error) {
-		struct timespec times[2] = {st.st_atim, st.st_mtim};
-
-		error = sys_utimensat(parent->fd, "", times);
+		restore_times(parent->fd, &st);
 	}
 	return error;
 }
@@ -206,34 +230,37 @@ static int link_name(struct node *dir, const char *key, const char *name)
 {
 	AUTO_FDREF *upper = NULL;
 	struct stat st;
-	struct timespec times[2];
 	int error = view_dir_fd(dir, VIEW_SLOT_UPPER, &upper);
 
 	error = error ? error : sys_fstat(upper->fd, &st);
 	error = error ? error
 		      : sys_linkat(dir->view->links->fd, key, upper->fd, name);
-	if (error) {
-		return error;
+	if (!error) {
+		restore_times(upper->fd, &st);
 	}
-	times[0] = st.st_atim;
-	times[1] = st.st_mtim;
-	return sys_utimensat(upper->fd, "", times);
+	return error;
 }
 
 /* The same for a file with several names: it goes to the links folder, from
- * where it serves all of them, and the upper gets the name that was used. */
+ * where it serves all of them, and the upper gets the name that was used, so
+ * that other readers of it find the copy. That name may be gone by now. */
 static int place_linked(const struct copy *copy)
 {
 	struct node *node = copy->node;
 	int error = links_add_copy(node->view, copy->temp, node->link_key,
 				   copy->st.st_nlink);
 
-	if (error || !node_in_upper(node->parent)) {
+	if (error) {
 		return error;
 	}
-	error = link_name(node->parent, node->link_key, node->name);
-	/* The name that the node was seen by last may be gone. */
-	return error == -EEXIST || error == -ENOENT ? 0 : error;
+	if (node_in_upper(node->parent)) {
+		error = link_name(node->parent, node->link_key, node->name);
+	}
+	if (error && error != -EEXIST) {
+		log_info("'%s' has no name in the upper yet: %s",
+			 node->link_key, err_name(error));
+	}
+	return 0;
 }
 
 static void set_in_upper(struct node *node)
@@ -259,7 +286,7 @@ static int copyup_dir(struct node *dir)
 	if (!error) {
 		error = sys_fstatat(copy.from.dir->fd, "", &copy.st);
 	}
-	error = error ? error : make_copy(&copy, 0);
+	error = error ? error : make_copy(&copy);
 	error = error ? error : place_copy(&copy);
 	if (error) {
 		discard_copy(&copy);
@@ -388,55 +415,77 @@ static int finish_file(struct copy *copy)
 	return error;
 }
 
-/* The node's COPYUP lock is held. */
-static int copyup_file(struct node *node, off_t size)
+/* The node's COPYUP lock is held. 1: the copy is truncated to `size`. */
+static int copyup_file(struct node *node, bool truncate, off_t size)
 {
 	struct copy copy = {
-		.node = node, .to_fd = node->view->work_fd, .fd = -1};
+		.node = node,
+		.to_fd = node->view->work_fd,
+		.fd = -1,
+		.size = size,
+	};
 	int error = start_file(&copy);
 
-	error = error ? error : make_copy(&copy, size);
+	/* Truncating clears set-id bits: whose call it is, the disk must see.
+	 */
+	copy.truncate = truncate && !(copy.st.st_mode & (S_ISUID | S_ISGID));
+	error = error ? error : make_copy(&copy);
 	error = error ? error : finish_file(&copy);
 	if (error) {
 		discard_copy(&copy);
 	}
 	auto_close_fd(&copy.fd);
 	place_release(&copy.from);
-	return error;
+	return error ? error : copy.truncate;
 }
 
-static int copyup_file_retrying(struct node *node, off_t size)
+static int copyup_locked(struct node *node, bool truncate, off_t size)
 {
-	int error;
+	int result;
 
 	do {
-		error = node_in_upper(node) ? 0 : copyup_file(node, size);
-	} while (error == -EAGAIN);
-	return error;
+		result = node_in_upper(node)
+				 ? 0
+				 : copyup_file(node, truncate, size);
+	} while (result == -EAGAIN);
+	return result;
 }
 
-int copyup_ensure(struct fs *fs, struct node *node, off_t size)
+static int ensure_file(struct fs *fs, struct node *node, bool truncate,
+		       off_t size)
 {
 	struct lock *lock = &fs->copyup[node->id % FS_COPYUP_LOCKS];
+	int result;
+
+	lock_take(lock);
+	result = copyup_locked(node, truncate, size);
+	lock_drop(lock);
+	if (result < 0) {
+		log_debug("copy-up of node %llu failed: %s",
+			  (unsigned long long)node->id, err_name(result));
+	}
+	return result;
+}
+
+int copyup_ensure(struct fs *fs, struct node *node)
+{
 	int error;
 
 	if (node_in_upper(node)) {
 		return 0;
 	}
-	if (node_is_dir(node)) {
-		rwlock_take_shared(&node->view->tree);
-		error = copyup_dirs(node);
-		rwlock_drop(&node->view->tree);
-	} else {
-		lock_take(lock);
-		error = copyup_file_retrying(node, size);
-		lock_drop(lock);
+	if (!node_is_dir(node)) {
+		return ensure_file(fs, node, false, 0);
 	}
-	if (error) {
-		log_debug("copy-up of node %llu failed: %s",
-			  (unsigned long long)node->id, err_name(error));
-	}
+	rwlock_take_shared(&node->view->tree);
+	error = copyup_dirs(node);
+	rwlock_drop(&node->view->tree);
 	return error;
+}
+
+int copyup_truncated(struct fs *fs, struct node *node, off_t size)
+{
+	return node_in_upper(node) ? 0 : ensure_file(fs, node, true, size);
 }
 
 int copyup_name(struct node *parent, const char *name)

@@ -17,15 +17,19 @@
 
 #include "view.h"
 
-#define COPYUP_ALL INT64_MAX
+/*
+ * Makes sure that `node` is in the upper. The caller holds no lock. -EACCES for
+ * a base file that the daemon may not read, -ENOSPC, -ESTALE when the base was
+ * changed under us, ...; on failure nothing changed.
+ */
+int copyup_ensure(struct fs *fs, struct node *node) MUST_CHECK;
 
 /*
- * Makes sure that `node` is in the upper; of a file's data only what lies
- * before `size` is needed. The caller holds no lock. -EACCES for a base file
- * that the daemon may not read, -ENOSPC, -ESTALE when the base was changed
- * under us, ...; on failure nothing changed.
+ * The same for a regular file that is to have `size` bytes, of which no more
+ * than needed are copied: 1 where it was copied up, truncated; 0 where it is in
+ * the upper and still has to be truncated.
  */
-int copyup_ensure(struct fs *fs, struct node *node, off_t size) MUST_CHECK;
+int copyup_truncated(struct fs *fs, struct node *node, off_t size) MUST_CHECK;
 
 /* Makes sure that the upper has the name of a file that is in the upper under
  * another one (links.h). The caller holds no lock. */

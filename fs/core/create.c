@@ -56,7 +56,7 @@ static int make(struct fs *fs, struct making *making, struct entry *ret_entry)
 	if (fs_is_list_root(fs, parent)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, parent, COPYUP_ALL);
+	error = copyup_ensure(fs, parent);
 	if (error) {
 		return error;
 	}
@@ -187,9 +187,8 @@ int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
 	       const struct caller *caller, struct entry *ret_entry)
 {
 	AUTO_FD fd = -1;
-	int error = fs_is_list_root(fs, parent)
-			    ? -EPERM
-			    : copyup_ensure(fs, parent, COPYUP_ALL);
+	int error = fs_is_list_root(fs, parent) ? -EPERM
+						: copyup_ensure(fs, parent);
 
 	if (error) {
 		return error;
@@ -222,29 +221,40 @@ static int link_over_whiteout(const struct place *place, struct node *parent,
 
 	view_temp_name(parent->view, temp);
 	error = link_place(place, work_fd, temp);
-	return error ? error : sys_renameat2(work_fd, temp, dirfd, name, 0);
+	if (error) {
+		return error;
+	}
+	error = sys_renameat2(work_fd, temp, dirfd, name, 0);
+	if (error) {
+		/* What fails is left to the next start. */
+		(void)!sys_unlinkat(work_fd, temp, 0);
+	}
+	return error;
+}
+
+static int link_in(const struct place *place, struct node *parent, int dirfd,
+		   const char *name)
+{
+	int whiteout = making_check_name(parent, dirfd, name);
+	int error = whiteout ? whiteout : link_place(place, dirfd, name);
+
+	if (!whiteout && error == -EEXIST) {
+		whiteout = making_has_whiteout(dirfd, name);
+		error = whiteout < 0 ? whiteout : -EEXIST;
+	}
+	return whiteout > 0 ? link_over_whiteout(place, parent, dirfd, name)
+			    : error;
 }
 
 static int link_at(const struct place *place, struct node *parent,
 		   const char *name)
 {
 	AUTO_FDREF *dir = NULL;
-	struct stat st;
 	int error = parent->removed
 			    ? -ENOENT
 			    : view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
-	int whiteout = error ? error : making_check_name(parent, dir->fd, name);
 
-	if (!whiteout) {
-		error = link_place(place, dir->fd, name);
-		whiteout = error;
-	}
-	if (whiteout == -EEXIST && !sys_fstatat(dir->fd, name, &st) &&
-	    whiteout_is(&st)) {
-		whiteout = 1;
-	}
-	return whiteout > 0 ? link_over_whiteout(place, parent, dir->fd, name)
-			    : whiteout;
+	return error ? error : link_in(place, parent, dir->fd, name);
 }
 
 /* One name more for a file whose names are counted. */
@@ -297,8 +307,8 @@ int op_link(struct fs *fs, struct node *node, struct node *parent,
 	if (node_is_dir(node)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, node, COPYUP_ALL);
-	error = error ? error : copyup_ensure(fs, parent, COPYUP_ALL);
+	error = copyup_ensure(fs, node);
+	error = error ? error : copyup_ensure(fs, parent);
 	if (error) {
 		return error;
 	}

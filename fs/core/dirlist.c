@@ -163,28 +163,37 @@ static void set_cookies(struct dirlist *list, const struct dirlist *before)
 	}
 }
 
-/* A whiteout hides the name in the layers below: it is remembered as seen, in
- * a second list, and not shown. */
-static bool is_whiteout(DIR *dir, const struct dirent *entry)
+/* Whether the entry is a whiteout: 1, 0 or -errno. */
+static int is_whiteout(DIR *dir, const struct dirent *entry)
 {
 	struct stat st;
+	int error;
 
 	if (entry->d_type != DT_CHR && entry->d_type != DT_UNKNOWN) {
-		return false;
+		return 0;
 	}
-	return !sys_fstatat(dirfd(dir), entry->d_name, &st) && whiteout_is(&st);
+	error = sys_fstatat(dirfd(dir), entry->d_name, &st);
+	return error ? error : whiteout_is(&st);
 }
 
+/* A whiteout hides the name in the layers below: it is remembered as seen, in
+ * a second list, and not shown. */
 static int add_entry(struct dirlist *list, struct dirlist *hidden, DIR *dir,
 		     const struct dirent *entry)
 {
 	const char *name = entry->d_name;
+	int whiteout;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    find_name(hidden, name)) {
 		return 0;
 	}
-	return add_name(is_whiteout(dir, entry) ? hidden : list, name);
+	whiteout = is_whiteout(dir, entry);
+	if (whiteout < 0) {
+		/* Removed from the base since: as if it had never been. */
+		return whiteout == -ENOENT ? 0 : whiteout;
+	}
+	return add_name(whiteout ? hidden : list, name);
 }
 
 static int add_slot(struct dirlist *list, struct dirlist *hidden,

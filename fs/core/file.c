@@ -140,7 +140,7 @@ static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
 /* A writable one, after copy-up. */
 static int writable_fd(struct fs *fs, struct node *node, struct fdref **ret_ref)
 {
-	int error = copyup_ensure(fs, node, COPYUP_ALL);
+	int error = copyup_ensure(fs, node);
 
 	return error ? error : data_fd(node, true, ret_ref);
 }
@@ -244,8 +244,7 @@ int op_open(struct fs *fs, struct node *node, int flags,
 		return node_is_dir(node) ? -EISDIR : -ENXIO;
 	}
 	if (flags & O_TRUNC) {
-		error = copyup_ensure(fs, node, 0);
-		error = error ? error : file_truncate(fs, node, 0, caller);
+		error = file_truncate(fs, node, 0, caller);
 	}
 	if (error) {
 		return error;
@@ -393,17 +392,21 @@ int file_truncate(struct fs *fs, struct node *node, off_t size,
 {
 	AUTO_FDREF *ref = NULL;
 	struct caller_scope scope;
-	int error;
+	int result;
 
 	if (!S_ISREG(node->type)) {
 		return node_is_dir(node) ? -EISDIR : -EINVAL;
 	}
-	error = data_fd(node, true, &ref);
-	if (error) {
-		return error;
+	result = copyup_truncated(fs, node, size);
+	if (result) {
+		return result < 0 ? result : 0;
+	}
+	result = data_fd(node, true, &ref);
+	if (result) {
+		return result;
 	}
 	scope = caller_enter(fs, caller);
-	error = sys_ftruncate(ref->fd, size);
+	result = sys_ftruncate(ref->fd, size);
 	caller_leave(&scope);
-	return error;
+	return result;
 }

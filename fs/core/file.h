@@ -37,7 +37,7 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 			   struct node *to, off_t to_off, size_t size,
 			   const struct caller *caller) MUST_CHECK;
 
-/* Truncates a node that is in the upper. */
+/* Truncates; a base file is copied up for it. */
 int file_truncate(struct fs *fs, struct node *node, off_t size,
 		  const struct caller *caller) MUST_CHECK;
 

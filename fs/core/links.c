@@ -70,9 +70,15 @@ int links_write_count(const struct view *view, const char *key, nlink_t count)
 	snprintf(text, sizeof(text), "%lu", (unsigned long)count);
 	view_temp_name((struct view *)view, temp);
 	error = sys_symlinkat(text, view->work_fd, temp);
-	return error ? error
-		     : sys_renameat2(view->work_fd, temp, view->links->fd, name,
-				     0);
+	if (error) {
+		return error;
+	}
+	error = sys_renameat2(view->work_fd, temp, view->links->fd, name, 0);
+	if (error) {
+		/* What fails is left to the next start. */
+		(void)!sys_unlinkat(view->work_fd, temp, 0);
+	}
+	return error;
 }
 
 int links_stat(const struct view *view, const char *key, struct stat *ret_st)

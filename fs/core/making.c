@@ -10,6 +10,14 @@
 
 #define DEFAULT_ACL_ATTR "system.posix_acl_default"
 
+static int make_whiteout(int dirfd, const char *name, mode_t permissions)
+{
+	AUTO_FD fd = sys_openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL,
+				permissions);
+
+	return fd < 0 ? fd : whiteout_show(dirfd, name);
+}
+
 static int make_at(struct making *making, int dirfd, const char *name)
 {
 	mode_t permissions = making->mode & 07777;
@@ -24,7 +32,10 @@ static int make_at(struct making *making, int dirfd, const char *name)
 	case S_IFLNK:
 		return sys_symlinkat(making->target, dirfd, name);
 	default:
-		return sys_mknodat(dirfd, name, making->mode, making->rdev);
+		return making_is_whiteout(making)
+			       ? make_whiteout(dirfd, name, permissions)
+			       : sys_mknodat(dirfd, name, making->mode,
+					     making->rdev);
 	}
 }
 
@@ -51,7 +62,15 @@ static int make_directly(struct making *making, int dirfd)
 	scope = caller_enter_creating(making->parent->view->fs, making->caller);
 	error = make_at(making, dirfd, making->name);
 	caller_leave(&scope);
-	return error ? error : finish_dir(making, dirfd, making->name);
+	if (error) {
+		return error;
+	}
+	error = finish_dir(making, dirfd, making->name);
+	if (error && S_ISDIR(making->mode)) {
+		/* It must not be there if it can't hide the base's. */
+		(void)!sys_unlinkat(dirfd, making->name, AT_REMOVEDIR);
+	}
+	return error;
 }
 
 /* The folder in which an entry is prepared, and its name there. */
@@ -149,12 +168,6 @@ static int make_in_workshop(struct making *making, struct workshop *shop)
 	struct caller_scope scope;
 	int error;
 
-	if (making_is_whiteout(making)) {
-		AUTO_FD fd = sys_openat(shop->fd, shop->name,
-					O_WRONLY | O_CREAT | O_EXCL, 0600);
-
-		return fd < 0 ? fd : whiteout_show(shop->fd, shop->name);
-	}
 	/* As the daemon, whose folder it is, but with the caller's umask. */
 	scope = caller_enter_umask(making->caller);
 	error = make_at(making, shop->fd, shop->name);
@@ -225,26 +238,33 @@ int making_check_name(struct node *parent, int dirfd, const char *name)
 	return error == -ENOENT ? -EEXIST : error;
 }
 
-int making_run(struct making *making, int dirfd)
+int making_has_whiteout(int dirfd, const char *name)
 {
 	struct stat st;
-	int whiteout = making_check_name(making->parent, dirfd, making->name);
-	int error = whiteout;
+	int error = sys_fstatat(dirfd, name, &st);
 
-	if (!whiteout) {
-		error = making_is_whiteout(making)
-				? -EACCES
-				: make_directly(making, dirfd);
-	}
+	return error ? error : whiteout_is(&st);
+}
+
+static int make_new(struct making *making, int dirfd)
+{
+	int error = making_is_whiteout(making) ? -EACCES
+					       : make_directly(making, dirfd);
+
 	/* The caller may write here by a group that the daemon isn't told of:
 	 * the kernel has checked that. */
-	if (error == -EACCES) {
-		error = make_prepared(making, dirfd, false);
-	}
-	/* A whiteout over nothing: the base has lost the name. */
-	if (error == -EEXIST && !sys_fstatat(dirfd, making->name, &st) &&
-	    whiteout_is(&st)) {
-		whiteout = 1;
+	return error == -EACCES ? make_prepared(making, dirfd, false) : error;
+}
+
+int making_run(struct making *making, int dirfd)
+{
+	int whiteout = making_check_name(making->parent, dirfd, making->name);
+	int error = whiteout ? whiteout : make_new(making, dirfd);
+
+	if (!whiteout && error == -EEXIST) {
+		/* A whiteout over nothing: the base has lost the name. */
+		whiteout = making_has_whiteout(dirfd, making->name);
+		error = whiteout < 0 ? whiteout : -EEXIST;
 	}
 	return whiteout > 0 ? make_prepared(making, dirfd, true) : error;
 }

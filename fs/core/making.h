@@ -34,4 +34,7 @@ bool making_is_whiteout(const struct making *making);
 int making_check_name(struct node *parent, int dirfd,
 		      const char *name) MUST_CHECK;
 
+/* Whether a whiteout of ours is at `name` in the upper: 1, 0 or -errno. */
+int making_has_whiteout(int dirfd, const char *name) MUST_CHECK;
+
 #endif

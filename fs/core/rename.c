@@ -6,6 +6,7 @@
 
 #include "copyup.h"
 #include "dirlist.h"
+#include "log.h"
 #include "redirect.h"
 #include "sys.h"
 #include "unlink.h"
@@ -173,44 +174,66 @@ static int exchange(struct renaming *renaming)
 				     to->name, RENAME_EXCHANGE);
 }
 
-/* What the upper has at the target: a whiteout, a directory that shows
- * nothing, or nothing. */
-static int has_upper_entry(const struct end *end, struct stat *ret_st)
-{
-	int error = sys_fstatat(end->upper->fd, end->name, ret_st);
-
-	return error == -ENOENT ? 0 : error ? error : 1;
-}
-
-/* After an exchange, cleans up what came back to the source's name. */
-static int clear_source(struct renaming *renaming, const struct stat *came)
+/* Moves with a whiteout left behind, on a disk that can't do it in one step.
+ * The whiteout is made before, so that what is left to do needs no space. */
+static int move_then_whiteout(struct renaming *renaming)
 {
 	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int work_fd = renaming->view->work_fd;
+	char temp[VIEW_TEMP_BYTES];
+	int error;
 
-	if (S_ISDIR(came->st_mode)) {
-		return unlink_upper_dir(renaming->view, from->upper->fd,
-					from->name, from->lower_has);
+	view_temp_name(renaming->view, temp);
+	error = whiteout_create(work_fd, temp);
+	if (error) {
+		return error;
 	}
-	/* A whiteout came; it may be just what is needed. */
-	return from->lower_has ? 0
-			       : sys_unlinkat(from->upper->fd, from->name, 0);
+	error = sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+			      to->name, 0);
+	if (!error) {
+		error = sys_renameat2(work_fd, temp, from->upper->fd,
+				      from->name, 0);
+		if (error && sys_renameat2(to->upper->fd, to->name,
+					   from->upper->fd, from->name, 0)) {
+			log_error("rename half done: '%s'", from->name);
+		}
+	}
+	if (error) {
+		/* What fails is left to the next start. */
+		(void)!sys_unlinkat(work_fd, temp, 0);
+	}
+	return error;
 }
 
-static int move_with_whiteout(struct renaming *renaming)
+/* One rename, over nothing, a file, or a really empty directory. */
+static int move_plainly(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error =
+		sys_renameat2(from->upper->fd, from->name, to->upper->fd,
+			      to->name, from->lower_has ? RENAME_WHITEOUT : 0);
+
+	return from->lower_has && error == -EINVAL
+		       ? move_then_whiteout(renaming)
+		       : error;
+}
+
+/* A directory takes the place of a whiteout, which comes to the old name in
+ * the same step. Where it is not needed there, it hides nothing. */
+static int swap_with_whiteout(struct renaming *renaming)
 {
 	struct end *from = &renaming->from;
 	struct end *to = &renaming->to;
 	int error = sys_renameat2(from->upper->fd, from->name, to->upper->fd,
-				  to->name, RENAME_WHITEOUT);
+				  to->name, RENAME_EXCHANGE);
 
-	if (error != -EINVAL && error != -EPERM) {
-		return error;
+	if (!error && !from->lower_has &&
+	    sys_unlinkat(from->upper->fd, from->name, 0)) {
+		log_info("whiteout left over at '%s'", from->name);
 	}
-	/* A disk that can't do it in one step: first the move, so that a kill
-	 * in between shows the file twice rather than never. */
-	error = sys_renameat2(from->upper->fd, from->name, to->upper->fd,
-			      to->name, 0);
-	return error ? error : whiteout_create(from->upper->fd, from->name);
+	return error;
 }
 
 static int move(struct renaming *renaming)
@@ -219,21 +242,19 @@ static int move(struct renaming *renaming)
 	struct end *to = &renaming->to;
 	struct stat there;
 	int error = ready_dir(from, to);
-	int occupied = error ? error : has_upper_entry(to, &there);
 
-	if (occupied < 0) {
-		return occupied;
+	if (error || !is_dir(from)) {
+		return error ? error : move_plainly(renaming);
 	}
-	if (is_dir(from) && occupied) {
-		error = sys_renameat2(from->upper->fd, from->name,
-				      to->upper->fd, to->name, RENAME_EXCHANGE);
-		return error ? error : clear_source(renaming, &there);
+	error = sys_fstatat(to->upper->fd, to->name, &there);
+	if (error) {
+		return error == -ENOENT ? move_plainly(renaming) : error;
 	}
-	if (from->lower_has) {
-		return move_with_whiteout(renaming);
+	if (!S_ISDIR(there.st_mode)) {
+		return swap_with_whiteout(renaming);
 	}
-	return sys_renameat2(from->upper->fd, from->name, to->upper->fd,
-			     to->name, 0);
+	error = unlink_whiteouts(to->upper->fd, to->name);
+	return error ? error : move_plainly(renaming);
 }
 
 static void move_node(struct renaming *renaming, struct end *end,
@@ -301,7 +322,7 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 {
 	struct entry entry;
 	bool stable;
-	int error = copyup_ensure(fs, dir, COPYUP_ALL);
+	int error = copyup_ensure(fs, dir);
 
 	if (error || !must_be_upper) {
 		return error;
@@ -310,7 +331,7 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 	if (error) {
 		return error;
 	}
-	error = copyup_ensure(fs, entry.node, COPYUP_ALL);
+	error = copyup_ensure(fs, entry.node);
 	error = error ? error : copyup_name(dir, name);
 	node_put(&fs->nodes, entry.node);
 	return error;

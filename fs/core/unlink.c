@@ -213,7 +213,7 @@ int op_unlink(struct fs *fs, struct node *parent, const char *name)
 	if (fs_is_list_root(fs, parent)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, parent, COPYUP_ALL);
+	error = copyup_ensure(fs, parent);
 	if (error) {
 		return error;
 	}
@@ -226,27 +226,54 @@ int op_unlink(struct fs *fs, struct node *parent, const char *name)
 	return error;
 }
 
-/* Removes a directory in the work folder that holds whiteouts only. What
- * fails is left to the next start. */
-static void clear_displaced(int work_fd, const char *temp)
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Removes the entries of a directory that has whiteouts only. */
+static int remove_entries(int parent_fd, const char *name)
 {
 	struct dirent *entry;
 	DIR *dir;
+	int error = sys_opendirat(parent_fd, name, &dir);
 
-	if (!sys_unlinkat(work_fd, temp, AT_REMOVEDIR) ||
-	    sys_opendirat(work_fd, temp, &dir)) {
-		return;
+	if (error) {
+		return error;
 	}
-	while (!sys_readdir(dir, &entry) && entry) {
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    sys_unlinkat(dirfd(dir), entry->d_name, 0)) {
+	for (;;) {
+		error = sys_readdir(dir, &entry);
+		if (error || !entry) {
+			break;
+		}
+		error = is_dot(entry->d_name)
+				? 0
+				: sys_unlinkat(dirfd(dir), entry->d_name, 0);
+		if (error) {
 			break;
 		}
 	}
 	closedir(dir);
-	if (sys_unlinkat(work_fd, temp, AT_REMOVEDIR)) {
-		return;
+	return error;
+}
+
+int unlink_whiteouts(int dirfd, const char *name)
+{
+	int error = whiteout_set_opaque(dirfd, name);
+
+	/* On a disk without attributes it can't hide anything, but what has
+	 * nothing to hide it from may go. */
+	return error && error != -EOPNOTSUPP ? error
+					     : remove_entries(dirfd, name);
+}
+
+/* Removes a directory in the work folder that holds whiteouts only. What
+ * fails is left to the next start. */
+static void clear_displaced(int work_fd, const char *temp)
+{
+	if (sys_unlinkat(work_fd, temp, AT_REMOVEDIR) == -ENOTEMPTY &&
+	    !remove_entries(work_fd, temp)) {
+		(void)!sys_unlinkat(work_fd, temp, AT_REMOVEDIR);
 	}
 }
 
@@ -351,7 +378,7 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 	if (fs_is_list_root(fs, parent)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, parent, COPYUP_ALL);
+	error = copyup_ensure(fs, parent);
 	if (error) {
 		return error;
 	}

@@ -30,6 +30,12 @@ int unlink_prepare(struct node *parent, const char *name,
 void unlink_finish(struct view *view, struct node *node,
 		   const struct found *found, bool removed);
 
+/*
+ * Makes an upper directory that shows nothing really empty: what it hid, it
+ * hides as an opaque directory from then on. Nothing visible changes.
+ */
+int unlink_whiteouts(int dirfd, const char *name) MUST_CHECK;
+
 /* Removes an upper directory that shows nothing (so has only whiteouts), with
  * a whiteout in its place where `whiteout`. */
 int unlink_upper_dir(struct view *view, int dirfd, const char *name,
