@@ -13,7 +13,9 @@
 #include "err.h"
 #include "filter.h"
 #include "format.h"
+#include "log.h"
 #include "options.h"
+#include "owner.h"
 #include "pager.h"
 #include "text.h"
 
@@ -327,6 +329,10 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		return EXIT_TROUBLE;
 	}
+	/* The agent may have left files that their owner can't read. Where
+	 * that can't be helped, each is an error of its own. */
+	log_setup(STDERR_FILENO, LOG_LEVEL_ERROR);
+	(void)owner_start();
 	git_libgit2_init();
 	manifest_init(&run.manifest);
 	status = run_diff(&run);
@@ -334,5 +340,6 @@ int main(int argc, char **argv)
 	manifest_release(&run.manifest);
 	execution_release(&run.execution);
 	git_libgit2_shutdown();
+	owner_stop();
 	return status;
 }

@@ -39,7 +39,8 @@ static void add_mode(struct buf *line, size_t start,
 			 new_side->mode);
 	} else if (!(change->flags & CHANGE_MODE) &&
 		   new_side->kind == KIND_FILE && old_side->kind != KIND_FILE &&
-		   new_side->mode & SPECIAL_BITS) {
+		   (new_side->mode & SPECIAL_BITS ||
+		    !(new_side->mode & S_IRUSR))) {
 		add(line, start, "");
 		buf_addf(line, "mode %04o", new_side->mode);
 	}
