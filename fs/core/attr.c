@@ -107,7 +107,8 @@ bool attr_is_stable(struct node *node)
 		return watch_is_complete(node);
 	}
 	lock_take(&node->lock);
-	stable = watch_is_complete(node->parent);
+	/* Another name of the file may be in a folder that nobody watches. */
+	stable = !node->link_key && watch_is_complete(node->parent);
 	lock_drop(&node->lock);
 	return stable;
 }

@@ -9,7 +9,7 @@
 
 #define WATCH_MASK                                                             \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |     \
-	 IN_MODIFY | IN_ONLYDIR | IN_EXCL_UNLINK)
+	 IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR | IN_EXCL_UNLINK)
 
 #define WATCHES_MIN 256
 
