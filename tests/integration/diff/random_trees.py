@@ -68,7 +68,7 @@ class Maker:
 
     def target(self):
         return self.random.choice(
-            [b"a", b"../b", b"/etc/passwd", b"no\nwhere", b"\xff", b"x" * 200])
+            [b"missing", b"../b", b"/etc/passwd", b"no\nwhere", b"\xff", b"x" * 200])
 
     def name(self):
         return self.random.choice(NAMES)
