@@ -128,9 +128,12 @@ static int read_queue(struct search *search)
 	return 0;
 }
 
+/* A copy of which the queue has no name at all is unknown, so it is looked
+ * for: nothing may be hidden. */
 static bool is_wanted(const struct linked *file)
 {
-	return file->is_changed && file->n_seen < file->n_names;
+	return file->n_seen == 0 ||
+	       (file->is_changed && file->n_seen < file->n_names);
 }
 
 static bool wants_more(const struct search *search)
@@ -205,7 +208,10 @@ static int look_at(struct search *search, int dirfd, const char *dir,
 		    compare_paths)) {
 		return 0;
 	}
-	file->n_seen++;
+	if (file->n_seen++ == 0) {
+		file->n_names = st.st_nlink;
+		file->is_changed = true;
+	}
 	return add_name(search, dirfd, name, path, &st);
 }
 
