@@ -152,7 +152,7 @@ int content_load(int dirfd, const char *name, enum change_kind kind,
 		 struct buf *buf)
 {
 	AUTO_FD fd = -1;
-	size_t piece_bytes = 0;
+	size_t piece_bytes = PIECE_MIN_BYTES;
 	struct stat st;
 	int error;
 
@@ -204,7 +204,7 @@ int content_hash(int dirfd, const char *name, enum change_kind kind,
 	AUTO(free_state) XXH3_state_t *state = XXH3_createState();
 	AUTO_BUF target = BUF_INIT;
 	AUTO_FD fd = -1;
-	size_t piece_bytes = 0;
+	size_t piece_bytes = PIECE_MIN_BYTES;
 	XXH128_hash_t hash;
 	int error;
 

@@ -45,12 +45,11 @@ static size_t add_one(struct buf *buf, const unsigned char *text, size_t left)
 {
 	size_t len = sequence_length(text, left);
 
-	if (text[0] == '\t' || text[0] == '\n') {
+	if (text[0] == '\t' || text[0] == '\n' ||
+	    (text[0] >= 0x20 && text[0] < 0x7f)) {
 		buf_addc(buf, (char)text[0]);
-	} else if (text[0] < 0x20 || text[0] == 0x7f) {
+	} else if (text[0] <= 0x7f) {
 		buf_addf(buf, "^%c", text[0] ^ 0x40);
-	} else if (text[0] < 0x80) {
-		buf_addc(buf, (char)text[0]);
 	} else if (len == 1) {
 		/* A stray byte: in an 8-bit terminal it may be a control. */
 		buf_addf(buf, "<%02X>", text[0]);
