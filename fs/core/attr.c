@@ -25,9 +25,15 @@ static void unlock_place(struct node *node)
 	rwlock_drop(&node->view->tree);
 }
 
+/* On the disk whose space the view takes. */
+static int data_fd_of(const struct view *view)
+{
+	return view_is_writable(view) ? view->work_fd : view->lowers[0].root_fd;
+}
+
 static int stat_list_root(struct fs *fs, struct stat *ret_st)
 {
-	int error = sys_fstat(fs->views[0]->work_fd, ret_st);
+	int error = sys_fstat(data_fd_of(fs->views[0]), ret_st);
 
 	if (error) {
 		return error;
@@ -170,7 +176,7 @@ int op_statfs(struct fs *fs, struct node *node, struct statvfs *ret_st)
 {
 	const struct view *view = node->view ? node->view : fs->views[0];
 
-	return sys_fstatvfs(view->work_fd, ret_st);
+	return sys_fstatvfs(data_fd_of(view), ret_st);
 }
 
 ssize_t op_getxattr(struct node *node, const char *attr, void *value,

@@ -253,7 +253,7 @@ static int place_linked(const struct copy *copy)
 	if (error) {
 		return error;
 	}
-	if (node_in_upper(node->parent)) {
+	if (node_in_upper(node->parent) && !node->name_gone) {
 		error = link_name(node->parent, node->link_key, node->name);
 	}
 	if (error && error != -EEXIST) {
@@ -474,6 +474,9 @@ int copyup_ensure(struct fs *fs, struct node *node)
 	if (node_in_upper(node)) {
 		return 0;
 	}
+	if (!view_is_writable(node->view)) {
+		return -EROFS;
+	}
 	if (!node_is_dir(node)) {
 		return ensure_file(fs, node, false, 0);
 	}
@@ -485,7 +488,11 @@ int copyup_ensure(struct fs *fs, struct node *node)
 
 int copyup_truncated(struct fs *fs, struct node *node, off_t size)
 {
-	return node_in_upper(node) ? 0 : ensure_file(fs, node, true, size);
+	if (node_in_upper(node)) {
+		return 0;
+	}
+	return view_is_writable(node->view) ? ensure_file(fs, node, true, size)
+					    : -EROFS;
 }
 
 int copyup_name(struct node *parent, const char *name)

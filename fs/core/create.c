@@ -287,6 +287,7 @@ static int link_locked(struct node *node, struct node *parent, char **name)
 	 * others link a finished file into place and unlink the first name. */
 	node_move_nofail(&node->view->fs->nodes, node, parent, TAKE_PTR(*name));
 	node->removed = false;
+	node->name_gone = false;
 	fdref_put(node->pinned);
 	node->pinned = NULL;
 	return 0;

@@ -163,44 +163,88 @@ static void set_cookies(struct dirlist *list, const struct dirlist *before)
 	}
 }
 
+/* What the slots read so far show, and hide from those below. */
+struct merging {
+	struct dirlist *list;
+	struct dirlist *hidden;
+	/* Marks that hide names in the slots below this one only. */
+	struct dirlist *marked;
+	bool foreign;
+};
+
 /* Whether the entry is a whiteout: 1, 0 or -errno. */
-static int is_whiteout(DIR *dir, const struct dirent *entry)
+static int is_whiteout(const struct merging *merging, DIR *dir,
+		       const struct dirent *entry)
 {
+	bool maybe = entry->d_type == DT_CHR || entry->d_type == DT_UNKNOWN ||
+		     (merging->foreign && entry->d_type == DT_REG);
 	struct stat st;
 	int error;
 
-	if (entry->d_type != DT_CHR && entry->d_type != DT_UNKNOWN) {
+	if (!maybe) {
 		return 0;
 	}
-	error = sys_fstatat(dirfd(dir), entry->d_name, &st);
+	error = whiteout_stat(dirfd(dir), entry->d_name, merging->foreign, &st);
 	return error ? error : whiteout_is(&st);
 }
 
 /* A whiteout hides the name in the layers below: it is remembered as seen, in
- * a second list, and not shown. */
-static int add_entry(struct dirlist *list, struct dirlist *hidden, DIR *dir,
+ * a list of its own, and not shown. */
+static int add_entry(struct merging *merging, DIR *dir,
 		     const struct dirent *entry)
 {
 	const char *name = entry->d_name;
+	const char *marked =
+		merging->foreign ? whiteout_marked_name(name) : NULL;
 	int whiteout;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    find_name(hidden, name)) {
+	    find_name(merging->hidden, name)) {
 		return 0;
 	}
-	whiteout = is_whiteout(dir, entry);
+	if (marked) {
+		return *marked ? add_name(merging->marked, marked) : 0;
+	}
+	whiteout = is_whiteout(merging, dir, entry);
 	if (whiteout < 0) {
 		/* Removed from the base since: as if it had never been. */
 		return whiteout == -ENOENT ? 0 : whiteout;
 	}
-	return add_name(whiteout ? hidden : list, name);
+	return add_name(whiteout ? merging->hidden : merging->list, name);
 }
 
-static int add_slot(struct dirlist *list, struct dirlist *hidden,
-		    struct node *node, unsigned int slot)
+static int add_entries(struct merging *merging, DIR *dir)
+{
+	for (;;) {
+		struct dirent *entry;
+		int error = sys_readdir(dir, &entry);
+
+		if (error || !entry) {
+			return error;
+		}
+		error = add_entry(merging, dir, entry);
+		if (error) {
+			return error;
+		}
+	}
+}
+
+/* The marks of a slot that is read hide from now on. */
+static int hide_marked(struct merging *merging)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < merging->marked->count && !error; i++) {
+		error = add_name(merging->hidden,
+				 dirlist_name(merging->marked, i));
+	}
+	return error;
+}
+
+static int add_slot(struct merging *merging, struct node *node,
+		    unsigned int slot)
 {
 	AUTO_FDREF *ref = NULL;
-	struct dirent *entry;
 	DIR *dir;
 	int error = view_dir_fd(node, slot, &ref);
 
@@ -208,33 +252,30 @@ static int add_slot(struct dirlist *list, struct dirlist *hidden,
 	if (error) {
 		return error == -ENOENT ? 0 : error;
 	}
-	for (;;) {
-		error = sys_readdir(dir, &entry);
-		if (error || !entry) {
-			break;
-		}
-		error = add_entry(list, hidden, dir, entry);
-		if (error) {
-			break;
-		}
-	}
+	error = add_entries(merging, dir);
 	closedir(dir);
-	return error;
+	return error ? error : hide_marked(merging);
 }
 
 /* Reads all slots. Tree and directory locked. */
 static int read_slots(struct dirlist *list, struct node *dir)
 {
 	unsigned int slots = 1 + (dir->lowers ? dir->lowers->count : 0);
-	struct dirlist *hidden = dirlist_new();
-	int error = hidden ? 0 : -ENOMEM;
+	struct merging merging = {
+		.list = list,
+		.hidden = dirlist_new(),
+		.marked = dirlist_new(),
+		.foreign = dir->view->has_foreign_marks,
+	};
+	int error = merging.hidden && merging.marked ? 0 : -ENOMEM;
 
 	for (unsigned int slot = 0; slot < slots && !error; slot++) {
 		if (slot != VIEW_SLOT_UPPER || node_in_upper(dir)) {
-			error = add_slot(list, hidden, dir, slot);
+			error = add_slot(&merging, dir, slot);
 		}
 	}
-	dirlist_put(hidden);
+	dirlist_put(merging.hidden);
+	dirlist_put(merging.marked);
 	return error;
 }
 

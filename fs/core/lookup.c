@@ -25,7 +25,9 @@ static int stat_in_slot(struct node *parent, unsigned int slot,
 {
 	int error = view_dir_fd(parent, slot, ret_dir);
 
-	return error ? error : sys_fstatat((*ret_dir)->fd, name, st);
+	return error ? error
+		     : whiteout_stat((*ret_dir)->fd, name,
+				     parent->view->has_foreign_marks, st);
 }
 
 static unsigned int lower_count(const struct node *dir)
@@ -65,7 +67,8 @@ static int collect_lowers(struct node *parent, unsigned int index,
 		if (index + 1 == lower_count(parent)) {
 			return 0;
 		}
-		error = whiteout_is_opaque(dir->fd, name);
+		error = whiteout_hides_below(dir->fd, name,
+					     parent->view->has_foreign_marks);
 		if (error) {
 			return error < 0 ? error : 0;
 		}
@@ -93,7 +96,8 @@ static int find_lowers(struct node *parent, const char *name, int dirfd,
 	if (found || !*lowers) {
 		return found;
 	}
-	found = whiteout_is_opaque(dirfd, name);
+	found = whiteout_hides_below(dirfd, name,
+				     parent->view->has_foreign_marks);
 	if (found) {
 		lowers_free(*lowers);
 		*lowers = NULL;
@@ -221,7 +225,8 @@ static int find_links(const struct view *view, struct found *found)
 	struct stat copy;
 	int error;
 
-	if (!S_ISREG(found->st.st_mode) || count <= 1) {
+	if (!S_ISREG(found->st.st_mode) || count <= 1 ||
+	    !view_is_writable(view)) {
 		return 0;
 	}
 	links_key(dev, ino, found->link_key);
@@ -353,7 +358,7 @@ static int adopt_name(struct node *node, struct node *parent, const char *name,
 		}
 	}
 	if (node->parent == parent && strcmp(node->name, name) == 0 &&
-	    !node->removed) {
+	    !node->removed && !node->name_gone) {
 		return 0;
 	}
 	copy = strdup(name);
@@ -363,6 +368,7 @@ static int adopt_name(struct node *node, struct node *parent, const char *name,
 	node_move_nofail(nodes, node, parent, copy);
 	node->lower_index = found->lower_index;
 	node->removed = false;
+	node->name_gone = false;
 	fdref_put(node->pinned);
 	node->pinned = NULL;
 	return 0;

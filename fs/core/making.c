@@ -235,6 +235,10 @@ int making_check_name(struct node *parent, int dirfd, const char *name)
 	if (!error) {
 		return whiteout_is(&st) ? 1 : -EEXIST;
 	}
+	if (error == -ENOENT && parent->view->has_foreign_marks &&
+	    !whiteout_stat(dirfd, name, true, &st)) {
+		return 0; /* hidden by a mark beside it, which does no harm */
+	}
 	return error == -ENOENT ? -EEXIST : error;
 }
 

@@ -60,7 +60,9 @@ static int step_lower(const struct view *view, const struct lowers *from,
 	AUTO_FD fd = layer_open_path(&view->lowers[lower->layer], lower->path,
 				     O_PATH | O_DIRECTORY);
 	struct stat st;
-	int error = fd < 0 ? fd : sys_fstatat(fd, name, &st);
+	int error =
+		fd < 0 ? fd
+		       : whiteout_stat(fd, name, view->has_foreign_marks, &st);
 
 	if (error) {
 		return error == -ENOENT ? 1 : error;
@@ -72,7 +74,8 @@ static int step_lower(const struct view *view, const struct lowers *from,
 		*ret_st = st;
 	}
 	error = merge_add(lowers, from->count - i, lower, name);
-	error = error ? error : whiteout_is_opaque(fd, name);
+	error = error ? error
+		      : whiteout_hides_below(fd, name, view->has_foreign_marks);
 	return error < 0 ? error : !error;
 }
 

@@ -60,10 +60,12 @@ struct node {
 	char *name;
 
 	struct lock lock;
-	atomic_bool in_upper;     /* set under `lock` */
-	bool watch_tried;         /* guarded by: lock. See watch.h */
-	atomic_bool watched;      /* set under `lock` */
-	bool removed;             /* guarded by: lock. No name is left */
+	atomic_bool in_upper; /* set under `lock` */
+	bool watch_tried;     /* guarded by: lock. See watch.h */
+	atomic_bool watched;  /* set under `lock` */
+	bool name_gone; /* guarded by: lock. Other names are left; any will do
+			 */
+	bool removed;   /* guarded by: lock. No name is left */
 	unsigned int lower_index; /* file in the base: of parent's lowers */
 	struct dirlist *listing;  /* guarded by: lock. See dirlist.h */
 	uint64_t version;         /* guarded by: lock. Of the entries */

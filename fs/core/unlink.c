@@ -94,8 +94,14 @@ int unlink_prepare(struct node *parent, const char *name,
 		return 0;
 	}
 	lock_take(&node->lock);
-	here = *found->link_key ? found->st.st_nlink <= 1
-				: is_at(node, parent, name);
+	here = is_at(node, parent, name);
+	if (*found->link_key && found->st.st_nlink > 1) {
+		/* It lives on under names that may not be known yet. */
+		node->name_gone |= here;
+		here = false;
+	} else if (*found->link_key) {
+		here = true;
+	}
 	if (here) {
 		error = node_is_dir(node)
 				? pin_dir_locked(node)

@@ -198,9 +198,10 @@ static int view_open(struct view *view, const struct view_config *config)
 		return -ENOMEM;
 	}
 	error = open_lowers(view, config);
-	if (!error) {
-		error = layer_open(&view->upper, config->dirfd, config->upper);
+	if (error || !config->upper) {
+		return error;
 	}
+	error = layer_open(&view->upper, config->dirfd, config->upper);
 	error = error ? error : open_work(view, config);
 	error = error ? error : open_links(view, config);
 	return error ? error : empty_work(view);
@@ -220,6 +221,7 @@ int fs_add_view(struct fs *fs, const struct view_config *config)
 	view->upper.root_fd = -1;
 	view->work_fd = -1;
 	view->has_origins = config->has_origins;
+	view->has_foreign_marks = config->has_foreign_marks;
 	rwlock_init(&view->tree, LOCK_RANK_TREE);
 	error = view_open(view, config);
 	views = error ? NULL
@@ -234,6 +236,11 @@ int fs_add_view(struct fs *fs, const struct view_config *config)
 	return 0;
 }
 
+bool view_is_writable(const struct view *view)
+{
+	return view->upper.root_fd >= 0;
+}
+
 static int make_root(struct view *view)
 {
 	const struct layer *top =
@@ -242,7 +249,7 @@ static int make_root(struct view *view)
 		.view = view,
 		.name = "",
 		.type = S_IFDIR,
-		.in_upper = true,
+		.in_upper = view_is_writable(view),
 	};
 	struct stat st;
 	bool made;
@@ -260,7 +267,9 @@ static int make_root(struct view *view)
 	}
 	error = nodes_intern(&view->fs->nodes, &seed, &view->root, &made);
 	lowers_free(seed.lowers);
-	return error || !view->lower_count ? error : copyup_root(view);
+	return error || !view->lower_count || !view_is_writable(view)
+		       ? error
+		       : copyup_root(view);
 }
 
 /* The first base's numbers go through unchanged (git's index depends on

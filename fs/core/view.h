@@ -62,7 +62,7 @@ struct view {
 	struct fs *fs;
 	unsigned int index;
 	char *name;
-	struct layer upper;
+	struct layer upper; /* root_fd -1: read-only, nor work, nor links */
 	int work_fd;
 	struct fdref *links; /* the folder of links.h; referenced */
 	struct layer *lowers;
@@ -70,6 +70,8 @@ struct view {
 	/* Files in the upper can have come from a base (scratch views only
 	 * have directories there). */
 	bool has_origins;
+	/* Layers may have been written by other tools (whiteout.h). */
+	bool has_foreign_marks;
 	struct rwlock tree;
 	struct node *root; /* referenced */
 	/* private */
@@ -105,13 +107,14 @@ struct caller {
 
 struct view_config {
 	const char *name;
-	int dirfd; /* what the paths are relative to; borrowed */
-	const char *upper;
+	int dirfd;         /* what the paths are relative to; borrowed */
+	const char *upper; /* NULL: the view is read-only */
 	const char *work;  /* on the same disk as upper */
 	const char *links; /* the same; made where missing */
 	const char *const *lowers;
 	unsigned int lower_count;
 	bool has_origins;
+	bool has_foreign_marks;
 };
 
 /*
@@ -136,6 +139,9 @@ bool fs_is_list_root(const struct fs *fs, const struct node *node);
  * disks don't clash in one st_dev.
  */
 uint64_t fs_map_ino(struct fs *fs, dev_t dev, ino_t ino);
+
+/* Whether there is an upper. */
+bool view_is_writable(const struct view *view);
 
 /* A name for work_fd, not used before by this process. */
 #define VIEW_TEMP_BYTES 24

@@ -7,10 +7,10 @@
  * pass unseen: network file systems, stacked ones) the answers are good for a
  * second.
  *
- * What inotify doesn't tell: a write through a shared map (seen when the file is
- * closed, or written to otherwise), and one through another name of the file in
- * a folder that is not watched (so files with several names are never believed
- * for long).
+ * What inotify doesn't tell: a write through a shared map (seen when the file
+ * is closed, or written to otherwise), and one through another name of the file
+ * in a folder that is not watched (so files with several names are never
+ * believed for long).
  *
  * A watch is set before the layers are looked at, so that no change is missed
  * in between. It lives as long as the directory's node.

@@ -19,8 +19,39 @@ static int complain(const char *what, const char *subject, int error)
 	return error;
 }
 
-/* The root's mount: for everybody, since the folder above is root's alone. */
-static int mount_directly(int fuse_fd, const char *path)
+static const char *fs_name(const struct attach_options *options)
+{
+	return options->fs_name ? options->fs_name : "legato-fs";
+}
+
+void attach_add_options(const struct attach_options *options, struct buf *text)
+{
+	buf_addf(text, "default_permissions,subtype=legato-fs,fsname=%s",
+		 fs_name(options));
+	buf_adds(text,
+		 options->allow_other || geteuid() == 0 ? ",allow_other" : "");
+	buf_adds(text, options->read_only ? ",ro" : ",rw");
+	buf_adds(text, options->allow_dev ? ",dev" : ",nodev");
+	buf_adds(text, options->allow_suid ? ",suid" : ",nosuid");
+	buf_adds(text, options->no_exec ? ",noexec" : "");
+	buf_adds(text, options->no_atime ? ",noatime" : "");
+}
+
+static unsigned long mount_flags(const struct attach_options *options)
+{
+	unsigned long flags = 0;
+
+	flags |= options->read_only ? MS_RDONLY : 0;
+	flags |= options->allow_dev ? 0 : MS_NODEV;
+	flags |= options->allow_suid ? 0 : MS_NOSUID;
+	flags |= options->no_exec ? MS_NOEXEC : 0;
+	flags |= options->no_atime ? MS_NOATIME : 0;
+	return flags;
+}
+
+/* Root's mount: for everybody, since the folder above is root's alone. */
+static int mount_directly(int fuse_fd, const char *path,
+			  const struct attach_options *options)
 {
 	char data[MOUNT_DATA_BYTES];
 
@@ -28,14 +59,15 @@ static int mount_directly(int fuse_fd, const char *path)
 		 "fd=%d,rootmode=40000,user_id=0,group_id=0,"
 		 "default_permissions,allow_other",
 		 fuse_fd);
-	if (mount("legato-fs", path, "fuse.legato-fs", MS_NOSUID | MS_NODEV,
-		  data)) {
+	if (mount(fs_name(options), path, "fuse.legato-fs",
+		  mount_flags(options), data)) {
 		return complain("cannot mount at", path, -errno);
 	}
 	return 0;
 }
 
-int attach(struct fuse_session *session, const char *path)
+int attach(struct fuse_session *session, const char *path,
+	   const struct attach_options *options)
 {
 	char fd_path[FD_PATH_BYTES];
 	AUTO_FD fd = -1;
@@ -49,7 +81,7 @@ int attach(struct fuse_session *session, const char *path)
 	if (fd < 0) {
 		return complain("cannot open", "/dev/fuse", fd);
 	}
-	error = mount_directly(fd, path);
+	error = mount_directly(fd, path, options);
 	if (error) {
 		return error;
 	}

@@ -12,14 +12,26 @@
 
 #include <fuse_lowlevel.h>
 
-#include "compiler.h"
+#include <stdbool.h>
 
-/* The options that both ways mount with, as for `mount -o`. */
-#define ATTACH_OPTIONS                                                         \
-	"default_permissions,nosuid,nodev,fsname=legato-fs,subtype=legato-fs"
+#include "buf.h"
+
+struct attach_options {
+	bool allow_other; /* root's mount always is */
+	bool read_only;
+	bool allow_dev;
+	bool allow_suid;
+	bool no_exec;
+	bool no_atime;
+	const char *fs_name; /* NULL: "legato-fs" */
+};
+
+/* Adds them as libfuse takes them, "default_permissions,...". */
+void attach_add_options(const struct attach_options *options, struct buf *text);
 
 /* Mounts at `path`. 0, or -errno with the reason on stderr. */
-int attach(struct fuse_session *session, const char *path) MUST_CHECK;
+int attach(struct fuse_session *session, const char *path,
+	   const struct attach_options *options) MUST_CHECK;
 
 /* Unmounts, also while it is in use, unless somebody has done so. */
 void detach(struct fuse_session *session, const char *path);

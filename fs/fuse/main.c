@@ -6,12 +6,14 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 
+#include "dropin.h"
 #include "err.h"
 #include "execution.h"
 #include "legato-config.h"
 #include "mount.h"
 #include "serve.h"
 #include "sys.h"
+#include "views.h"
 
 #define EXIT_USAGE 2
 
@@ -21,6 +23,9 @@ static const char usage_text[] =
 	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
 	"                       [--view NAME]... [--ask-open] [--foreground]\n"
 	"                       [--debug] MNT\n"
+	"   or: legato-fs [-f] -o "
+	"lowerdir=DIR[:DIR...][,upperdir=DIR,workdir=DIR]"
+	"[,...] MNT\n"
 	"   or: legato-fs --version | --help\n";
 
 static int usage(void)
@@ -65,21 +70,39 @@ static int open_folder(struct execution *execution, const char *path)
 	return execution->path && execution->id ? 0 : -ENOMEM;
 }
 
-static int serve_folder(const char *path, struct serve_options *options)
+/* Serves an execution's views at the mount point in its folder. */
+static int serve_execution(struct execution *execution, bool debug,
+			   struct serve_options *options)
 {
-	struct execution execution = EXECUTION_INIT;
-	int error = open_folder(&execution, path);
+	AUTO_BUF mount_point = BUF_INIT;
+	int error = views_open_log(execution, debug);
 
-	options->execution = &execution;
+	buf_addf(&mount_point, "%s/%s", execution->path, EXECUTION_MOUNT_DIR);
+	error = error ? error : buf_error(&mount_point);
+	if (error) {
+		return error;
+	}
+	options->add_views = views_add;
+	options->views_data = execution;
+	options->mount_point = mount_point.data;
 	if (options->control_fd >= 0) {
 		options->ready = send_ready;
 		options->ready_data = &options->control_fd;
 	}
+	return serve(options);
+}
+
+static int serve_folder(const char *path, bool debug,
+			struct serve_options *options)
+{
+	struct execution execution = EXECUTION_INIT;
+	int error = open_folder(&execution, path);
+
 	if (error) {
 		fprintf(stderr, "legato-fs: cannot open '%s': %s\n", path,
 			err_text(error));
 	} else {
-		error = serve(options);
+		error = serve_execution(&execution, debug, options);
 	}
 	execution_release(&execution);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -107,7 +130,8 @@ static int serve_command(int argc, char **argv)
 		{"ask-open", no_argument, NULL, 'a'},
 		{0},
 	};
-	struct serve_options serving = {.control_fd = -1};
+	struct serve_options serving = {.control_fd = -1, .ids = IDS_INIT};
+	bool debug = false;
 	const char *execution = NULL;
 	int option;
 
@@ -126,7 +150,7 @@ static int serve_command(int argc, char **argv)
 			}
 			break;
 		case 'd':
-			serving.debug = true;
+			debug = true;
 			break;
 		case 'a':
 			serving.ask_open = true;
@@ -138,7 +162,7 @@ static int serve_command(int argc, char **argv)
 	if (!execution || optind != argc) {
 		return usage();
 	}
-	return serve_folder(execution, &serving);
+	return serve_folder(execution, debug, &serving);
 }
 
 int main(int argc, char **argv)
@@ -150,6 +174,9 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(command, "mount") == 0) {
 		return mount_command(argc - 1, argv + 1);
+	}
+	if (command[0] == '-' && strncmp(command, "--", 2) != 0) {
+		return dropin_command(argc, argv);
 	}
 	if (strcmp(command, "--version") == 0) {
 		puts("legato-fs " LEGATO_VERSION);

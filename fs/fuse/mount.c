@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "background.h"
 #include "buf.h"
 #include "err.h"
 #include "execution.h"
@@ -15,13 +15,15 @@
 #include "path.h"
 #include "serve.h"
 #include "sys.h"
+#include "views.h"
 
 #define EXIT_USAGE 2
 #define NS_PER_S   INT64_C(1000000000)
 
 struct mounting {
 	const char *scratch_dir; /* NULL: the default */
-	const char *mount_point;
+	const char *mount_point; /* as given */
+	char *mount_path;        /* absolute, owned */
 	bool foreground;
 	bool debug;
 	bool ask_open;
@@ -180,19 +182,20 @@ static int make_execution(struct mounting *mounting)
 }
 
 /* A mount point inside the scratch folder, or above it, can't work. */
-static int check_mount_point(const struct mounting *mounting)
+static int check_mount_point(struct mounting *mounting)
 {
-	AUTO_FREE char *path = realpath(mounting->mount_point, NULL);
 	const char *own = mounting->execution.path;
 
-	if (!path) {
+	mounting->mount_path = realpath(mounting->mount_point, NULL);
+	if (!mounting->mount_path) {
 		return complain("cannot open", mounting->mount_point, -errno);
 	}
-	if (path_is_within(path, own) || path_is_within(own, path)) {
+	if (path_is_within(mounting->mount_path, own) ||
+	    path_is_within(own, mounting->mount_path)) {
 		fprintf(stderr,
 			"legato-fs: mount point '%s' and scratch folder '%s' "
 			"overlap\n",
-			path, own);
+			mounting->mount_path, own);
 		return -EINVAL;
 	}
 	return 0;
@@ -205,37 +208,25 @@ static int on_ready(void *data, int fuse_fd)
 	(void)fuse_fd;
 	printf("%s\n", mounting->execution.id);
 	fflush(stdout);
-	if (mounting->ready_fd < 0) {
-		return 0;
-	}
-	if (sys_write(mounting->ready_fd, "r", 1) != 1) {
-		return -EPIPE;
-	}
-	sys_close(mounting->ready_fd);
-	mounting->ready_fd = -1;
-	/* From here on nobody waits for us. */
-	if (!freopen("/dev/null", "r", stdin) ||
-	    !freopen("/dev/null", "w", stdout) ||
-	    !freopen("/dev/null", "w", stderr)) {
-		return -errno;
-	}
-	return 0;
+	return background_ready(mounting->ready_fd);
 }
 
 static int serve_here(struct mounting *mounting)
 {
 	struct serve_options options = {
-		.execution = &mounting->execution,
-		.mount_point = mounting->mount_point,
+		.add_views = views_add,
+		.views_data = &mounting->execution,
+		.mount_point = mounting->mount_path,
 		.single = mounting->manifest.n_views == 1,
+		.ids = IDS_INIT,
 		.control_fd = -1,
-		.debug = mounting->debug,
 		.ask_open = mounting->ask_open,
 		.ready = on_ready,
 		.ready_data = mounting,
 	};
-	int error = serve(&options);
+	int error = views_open_log(&mounting->execution, mounting->debug);
 
+	error = error ? error : serve(&options);
 	if (!error) {
 		mounting->manifest.ended_ns = now_ns();
 		error = manifest_write(&mounting->manifest,
@@ -244,31 +235,12 @@ static int serve_here(struct mounting *mounting)
 	return error;
 }
 
-/* Serves in a child; 0 once it says that it is ready. */
-static int serve_in_background(struct mounting *mounting)
+static int serve_child(void *data, int ready_fd)
 {
-	int ends[2];
-	char byte;
-	ssize_t n;
-	pid_t child;
+	struct mounting *mounting = data;
 
-	if (pipe2(ends, O_CLOEXEC)) {
-		return -errno;
-	}
-	child = fork();
-	if (child < 0) {
-		return -errno;
-	}
-	if (child == 0) {
-		sys_close(ends[0]);
-		setsid();
-		mounting->ready_fd = ends[1];
-		_exit(serve_here(mounting) ? EXIT_FAILURE : EXIT_SUCCESS);
-	}
-	sys_close(ends[1]);
-	n = sys_read(ends[0], &byte, 1);
-	sys_close(ends[0]);
-	return n == 1 ? 0 : -EIO;
+	mounting->ready_fd = ready_fd;
+	return serve_here(mounting);
 }
 
 int mount_command(int argc, char **argv)
@@ -290,13 +262,15 @@ int mount_command(int argc, char **argv)
 	made = mounting.execution.path;
 	error = error ? error : check_mount_point(&mounting);
 	if (!error) {
-		error = mounting.foreground ? serve_here(&mounting)
-					    : serve_in_background(&mounting);
+		error = mounting.foreground
+				? serve_here(&mounting)
+				: background_run(serve_child, &mounting);
 	}
 	if (error && made && execution_remove(&mounting.execution)) {
 		fprintf(stderr, "legato-fs: cannot remove '%s'\n",
 			mounting.execution.path);
 	}
+	free(mounting.mount_path);
 	execution_release(&mounting.execution);
 	manifest_release(&mounting.manifest);
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -20,11 +20,14 @@ struct server *ops_server(fuse_req_t req)
 struct caller ops_caller(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	const struct ids *ids = &ops_server(req)->ids;
 
-	return (struct caller){.uid = ctx->uid,
-			       .gid = ctx->gid,
-			       .pid = ctx->pid,
-			       .umask = ctx->umask};
+	return (struct caller){
+		.uid = ids_on_disk(&ids->users, ctx->uid),
+		.gid = ids_on_disk(&ids->groups, ctx->gid),
+		.pid = ctx->pid,
+		.umask = ctx->umask,
+	};
 }
 
 struct node *ops_node(fuse_req_t req, fuse_ino_t ino)
@@ -49,7 +52,8 @@ void ops_reply(fuse_req_t req, int error)
 	fuse_reply_err(req, -error);
 }
 
-void ops_fill_entry(const struct entry *entry, struct fuse_entry_param *param)
+void ops_fill_entry(fuse_req_t req, const struct entry *entry,
+		    struct fuse_entry_param *param)
 {
 	*param = (struct fuse_entry_param){
 		.ino = entry->node->id,
@@ -59,6 +63,7 @@ void ops_fill_entry(const struct entry *entry, struct fuse_entry_param *param)
 		.attr_timeout = ops_timeout(attr_is_stable(entry->node)),
 		.entry_timeout = ops_timeout(entry->stable),
 	};
+	ids_show(&ops_server(req)->ids, &param->attr);
 }
 
 void ops_reply_entry(fuse_req_t req, int error, struct entry *entry)
@@ -70,7 +75,7 @@ void ops_reply_entry(fuse_req_t req, int error, struct entry *entry)
 		ops_reply(req, error);
 		return;
 	}
-	ops_fill_entry(entry, &param);
+	ops_fill_entry(req, entry, &param);
 	node_add_lookup(nodes, entry->node);
 	if (fuse_reply_entry(req, &param)) {
 		node_forget(nodes, entry->node, 1);

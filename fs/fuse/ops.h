@@ -15,6 +15,7 @@
 #include <fuse_lowlevel.h>
 
 #include "handles.h"
+#include "ids.h"
 #include "lookup.h"
 #include "view.h"
 
@@ -22,6 +23,7 @@
 struct server {
 	struct fs fs;
 	struct handles dirs;
+	struct ids ids;
 	bool ask_open; /* the kernel asks for each open of a file */
 };
 
@@ -46,7 +48,8 @@ void ops_put(fuse_req_t req, struct node *node);
 void ops_reply(fuse_req_t req, int error);
 
 /* Fills in what the kernel is told about a node. */
-void ops_fill_entry(const struct entry *entry, struct fuse_entry_param *param);
+void ops_fill_entry(fuse_req_t req, const struct entry *entry,
+		    struct fuse_entry_param *param);
 
 /* Replies with the entry, or with the error if there is one; takes over the
  * entry's reference. */

@@ -5,10 +5,11 @@
 #include "attr.h"
 
 static void reply_attr(fuse_req_t req, int error, struct node *node,
-		       const struct stat *st)
+		       struct stat *st)
 {
 	double timeout = ops_timeout(attr_is_stable(node));
 
+	ids_show(&ops_server(req)->ids, st);
 	ops_put(req, node);
 	if (error) {
 		ops_reply(req, error);
@@ -21,7 +22,7 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *info)
 {
 	struct node *node = ops_node(req, ino);
-	struct stat st;
+	struct stat st = {0};
 	int error;
 
 	(void)info;
@@ -45,12 +46,13 @@ static struct timespec decode_time(int valid, int set, int now,
 	return time;
 }
 
-static struct attr_change decode_change(const struct stat *st, int valid)
+static struct attr_change decode_change(const struct ids *ids,
+					const struct stat *st, int valid)
 {
 	struct attr_change change = {
 		.mode = st->st_mode,
-		.uid = st->st_uid,
-		.gid = st->st_gid,
+		.uid = ids_on_disk(&ids->users, st->st_uid),
+		.gid = ids_on_disk(&ids->groups, st->st_gid),
 		.size = st->st_size,
 	};
 
@@ -73,9 +75,10 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st,
 		       int valid, struct fuse_file_info *info)
 {
 	struct node *node = ops_node(req, ino);
-	struct attr_change change = decode_change(st, valid);
+	struct attr_change change =
+		decode_change(&ops_server(req)->ids, st, valid);
 	struct caller caller = ops_caller(req);
-	struct stat result;
+	struct stat result = {0};
 	int error;
 
 	(void)info;

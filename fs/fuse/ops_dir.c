@@ -61,7 +61,7 @@ static bool add_entry(struct listing *listing, const char *name,
 	size_t need;
 
 	if (entry->node) {
-		ops_fill_entry(entry, &param);
+		ops_fill_entry(listing->req, entry, &param);
 	}
 	need = listing->plus ? fuse_add_direntry_plus(listing->req, at, left,
 						      name, &param, next)

@@ -63,7 +63,7 @@ static void reply_created(fuse_req_t req, int error, struct entry *entry,
 		ops_reply(req, error);
 		return;
 	}
-	ops_fill_entry(entry, &param);
+	ops_fill_entry(req, entry, &param);
 	node_add_lookup(nodes, entry->node);
 	if (fuse_reply_create(req, &param, info)) {
 		op_release(entry->node);

@@ -1,21 +1,16 @@
 #include "serve.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "attach.h"
 #include "caps.h"
 #include "err.h"
 #include "log.h"
 #include "loop.h"
-#include "manifest.h"
 #include "ops.h"
 #include "owner.h"
-#include "path.h"
-#include "sys.h"
 
 /* Of the descriptors that the process may have, this part may be cached
  * directories and the same part cached files; the rest is for what is created
@@ -62,86 +57,6 @@ static unsigned int at_most(unsigned int value, unsigned int limit)
 	return value < limit ? value : limit;
 }
 
-/* A base that holds the execution's folder would show the view in itself. */
-static int check_base(const struct serve_options *options,
-		      const struct manifest_view *view)
-{
-	char base[PATH_MAX];
-	char own[PATH_MAX];
-	AUTO_FD fd = sys_openat(AT_FDCWD, view->base, O_PATH | O_DIRECTORY, 0);
-	int error = fd < 0 ? fd : sys_fd_path(fd, base, sizeof(base));
-
-	error = error ? error
-		      : sys_fd_path(options->execution->dir_fd, own,
-				    sizeof(own));
-	if (error) {
-		fprintf(stderr, "legato-fs: cannot open '%s': %s\n", view->base,
-			err_text(error));
-		return error;
-	}
-	if (path_is_within(own, base)) {
-		fprintf(stderr,
-			"legato-fs: scratch folder '%s' lies inside '%s'\n",
-			own, base);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int add_view(const struct serve_options *options, struct fs *fs,
-		    const struct manifest_view *view)
-{
-	AUTO_BUF upper = BUF_INIT;
-	AUTO_BUF work = BUF_INIT;
-	AUTO_BUF links = BUF_INIT;
-	const char *lowers[] = {view->base};
-	struct view_config config = {
-		.name = view->name,
-		.dirfd = options->execution->dir_fd,
-		.lowers = lowers,
-		.lower_count = 1,
-		.has_origins = view->kind == MANIFEST_OVERLAY,
-	};
-	int error = check_base(options, view);
-
-	buf_addf(&upper, "%s/%s/upper", EXECUTION_VIEWS_DIR, view->name);
-	buf_addf(&work, "%s/%s/work", EXECUTION_VIEWS_DIR, view->name);
-	buf_addf(&links, "%s/%s/links", EXECUTION_VIEWS_DIR, view->name);
-	error = error ? error : buf_error(&upper);
-	error = error ? error : buf_error(&work);
-	error = error ? error : buf_error(&links);
-	if (error) {
-		return error;
-	}
-	config.upper = upper.data;
-	config.work = work.data;
-	config.links = links.data;
-	error = fs_add_view(fs, &config);
-	if (error) {
-		fprintf(stderr, "legato-fs: cannot set up view '%s': %s\n",
-			view->name, err_text(error));
-	}
-	return error;
-}
-
-static int add_views(const struct serve_options *options, struct fs *fs)
-{
-	struct manifest manifest;
-	int error = manifest_read(&manifest, options->execution->dir_fd);
-
-	if (error) {
-		fprintf(stderr, "legato-fs: cannot read '%s/%s': %s\n",
-			options->execution->path, MANIFEST_FILE,
-			err_text(error));
-		return error;
-	}
-	for (size_t i = 0; i < manifest.n_views && !error; i++) {
-		error = add_view(options, fs, &manifest.views[i]);
-	}
-	manifest_release(&manifest);
-	return error;
-}
-
 static int server_init(struct server *server,
 		       const struct serve_options *options)
 {
@@ -154,7 +69,8 @@ static int server_init(struct server *server,
 	}
 	handles_init(&server->dirs);
 	server->ask_open = options->ask_open;
-	error = add_views(options, &server->fs);
+	server->ids = options->ids;
+	error = options->add_views(options->views_data, &server->fs);
 	error = error ? error : fs_start(&server->fs);
 	if (error) {
 		handles_release(&server->dirs);
@@ -169,14 +85,21 @@ static void server_release(struct server *server)
 	fs_release(&server->fs);
 }
 
-static struct fuse_session *new_session(struct server *server)
+static struct fuse_session *new_session(struct server *server,
+					const struct serve_options *options)
 {
 	const struct fuse_lowlevel_ops ops = make_ops();
-	char *argv[] = {"legato-fs", "-o", ATTACH_OPTIONS, NULL};
+	AUTO_BUF text = BUF_INIT;
+	char *argv[] = {"legato-fs", "-o", NULL, NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
-	struct fuse_session *session =
-		fuse_session_new(&args, &ops, sizeof(ops), server);
+	struct fuse_session *session;
 
+	attach_add_options(&options->attach, &text);
+	if (buf_error(&text)) {
+		return NULL;
+	}
+	argv[2] = text.data;
+	session = fuse_session_new(&args, &ops, sizeof(ops), server);
 	fuse_opt_free_args(&args);
 	return session;
 }
@@ -196,53 +119,22 @@ static int serve_mounted(struct fuse_session *session, struct server *server,
 static int serve_session(struct fuse_session *session, struct server *server,
 			 const struct serve_options *options)
 {
-	AUTO_BUF path = BUF_INIT;
-	int error;
+	int error = attach(session, options->mount_point, &options->attach);
 
-	if (options->mount_point) {
-		buf_adds(&path, options->mount_point);
-	} else {
-		buf_addf(&path, "%s/%s", options->execution->path,
-			 EXECUTION_MOUNT_DIR);
-	}
-	error = buf_error(&path);
-	if (error) {
-		return error;
-	}
-	error = attach(session, path.data);
 	if (!error) {
 		error = serve_mounted(session, server, options);
-		detach(session, path.data);
+		detach(session, options->mount_point);
 	}
 	return error;
-}
-
-static int open_log(const struct serve_options *options)
-{
-	/* Stays open until the process ends. */
-	int fd = sys_openat(options->execution->dir_fd, EXECUTION_LOG_FILE,
-			    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-
-	if (fd < 0) {
-		fprintf(stderr, "legato-fs: cannot open '%s/%s': %s\n",
-			options->execution->path, EXECUTION_LOG_FILE,
-			err_text(fd));
-		return fd;
-	}
-	log_setup(fd, options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-	return 0;
 }
 
 int serve(const struct serve_options *options)
 {
 	struct server server;
 	struct fuse_session *session;
-	int error = open_log(options);
+	int error;
 
-	if (error) {
-		return error;
-	}
-	/* The kernel has applied the caller's; ours must not come on top. */
+	/* A caller's is applied where it counts; ours must not come on top. */
 	umask(0);
 	loop_block_signals();
 	owner_start();
@@ -251,7 +143,7 @@ int serve(const struct serve_options *options)
 		owner_stop();
 		return error;
 	}
-	session = new_session(&server);
+	session = new_session(&server, options);
 	error = session ? serve_session(session, &server, options) : -ENOMEM;
 	if (session) {
 		fuse_session_destroy(session);

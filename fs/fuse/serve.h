@@ -1,20 +1,26 @@
 /*
- * serve.h - serving the views of one execution until told to stop.
+ * serve.h - serving views over one connection until told to stop.
  */
 #ifndef FS_FUSE_SERVE_H
 #define FS_FUSE_SERVE_H
 
 #include <stdbool.h>
 
-#include "execution.h"
+#include "attach.h"
+#include "ids.h"
+#include "view.h"
 
 struct serve_options {
-	const struct execution *execution; /* borrowed */
-	const char *mount_point;           /* NULL: the execution's own */
-	bool single;    /* the one view is the mount's root */
+	/* Adds the views to a fresh `fs`. 0, or -errno with the reason on
+	 * stderr. */
+	int (*add_views)(void *data, struct fs *fs);
+	void *views_data;
+	const char *mount_point; /* absolute */
+	bool single;             /* the one view is the mount's root */
+	struct attach_options attach;
+	struct ids ids;
 	int control_fd; /* see fs/README.md; -1 for none */
-	bool debug;
-	bool ask_open; /* see fuse/README.md, "Opens" */
+	bool ask_open;  /* see fuse/README.md, "Opens" */
 	/* Called once the mount is there, with its /dev/fuse descriptor. 0 or
 	 * -errno, which ends it. */
 	int (*ready)(void *data, int fuse_fd);

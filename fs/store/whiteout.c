@@ -1,10 +1,24 @@
 #include "whiteout.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "sys.h"
 
 #define SHOWN_ATTR "user.legato.whiteout"
+
+/* Other tools' marks. */
+#define MARK_PREFIX         ".wh."
+#define OPAQUE_MARK         ".wh..wh..opq"
+#define FOREIGN_OPAQUE_ATTR "user.fuseoverlayfs.opaque"
+
+static const char *const whiteout_attrs[] = {
+	"user.overlay.whiteout",
+	"trusted.overlay.whiteout",
+};
 
 static const char *const opaque_attrs[] = {
 	WHITEOUT_OPAQUE_ATTR,
@@ -26,24 +40,99 @@ int whiteout_set_opaque(int dirfd, const char *name)
 	return sys_setxattrat(dirfd, name, WHITEOUT_OPAQUE_ATTR, "y", 1, 0);
 }
 
-int whiteout_is_opaque(int dirfd, const char *name)
+static bool is_whiteout_file(int dirfd, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(opaque_attrs); i++) {
-		char value;
-		ssize_t n = sys_getxattrat(dirfd, name, opaque_attrs[i], &value,
-					   sizeof(value));
-
-		if (n == 1 && value == 'y') {
-			return 1;
-		}
-		if (n == -EOPNOTSUPP) {
-			return 0;
-		}
-		if (n < 0 && n != -ENODATA && n != -ERANGE) {
-			return (int)n;
+	for (size_t i = 0; i < ARRAY_SIZE(whiteout_attrs); i++) {
+		if (sys_getxattrat(dirfd, name, whiteout_attrs[i], NULL, 0) >=
+		    0) {
+			return true;
 		}
 	}
-	return 0;
+	return false;
+}
+
+const char *whiteout_marked_name(const char *name)
+{
+	if (strncmp(name, MARK_PREFIX, strlen(MARK_PREFIX)) != 0) {
+		return NULL;
+	}
+	name += strlen(MARK_PREFIX);
+	return strncmp(name, MARK_PREFIX, strlen(MARK_PREFIX)) == 0 ? "" : name;
+}
+
+/* Whether ".wh.NAME" is there. */
+static bool has_mark(int dirfd, const char *name)
+{
+	char mark[NAME_MAX + 1];
+	struct stat st;
+	int len = snprintf(mark, sizeof(mark), MARK_PREFIX "%s", name);
+
+	return len < (int)sizeof(mark) && !sys_fstatat(dirfd, mark, &st) &&
+	       S_ISREG(st.st_mode);
+}
+
+int whiteout_stat(int dirfd, const char *name, bool foreign,
+		  struct stat *ret_st)
+{
+	int error;
+
+	if (foreign && whiteout_marked_name(name)) {
+		return -ENOENT;
+	}
+	error = sys_fstatat(dirfd, name, ret_st);
+	if (!foreign) {
+		return error;
+	}
+	if (error == -ENOENT && has_mark(dirfd, name)) {
+		*ret_st = (struct stat){.st_mode = S_IFCHR};
+		return 0;
+	}
+	if (!error && S_ISREG(ret_st->st_mode) && ret_st->st_size == 0 &&
+	    is_whiteout_file(dirfd, name)) {
+		whiteout_show_stat(ret_st);
+	}
+	return error;
+}
+
+static int has_opaque_attr(int dirfd, const char *name, const char *attr)
+{
+	char value;
+	ssize_t n = sys_getxattrat(dirfd, name, attr, &value, sizeof(value));
+
+	if (n < 0 && n != -ENODATA && n != -ERANGE && n != -EOPNOTSUPP) {
+		return (int)n;
+	}
+	return n == 1 && value == 'y';
+}
+
+static bool has_opaque_mark(int dirfd, const char *name)
+{
+	AUTO_FD fd = sys_openat(dirfd, *name ? name : ".",
+				O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct stat st;
+
+	return fd >= 0 && !sys_fstatat(fd, OPAQUE_MARK, &st);
+}
+
+int whiteout_is_opaque(int dirfd, const char *name)
+{
+	int opaque = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(opaque_attrs) && !opaque; i++) {
+		opaque = has_opaque_attr(dirfd, name, opaque_attrs[i]);
+	}
+	return opaque;
+}
+
+int whiteout_hides_below(int dirfd, const char *name, bool foreign)
+{
+	int opaque = whiteout_is_opaque(dirfd, name);
+
+	if (opaque || !foreign) {
+		return opaque;
+	}
+	opaque = has_opaque_attr(dirfd, name, FOREIGN_OPAQUE_ATTR);
+	return opaque ? opaque : has_opaque_mark(dirfd, name);
 }
 
 int whiteout_show(int dirfd, const char *name)

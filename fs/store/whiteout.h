@@ -7,6 +7,14 @@
  * user.overlay.opaque = "y" (trusted.overlay.opaque is read too, where the
  * process may).
  *
+ * Foreign marks: fuse-overlayfs and others write, where they can't make
+ * devices, an empty file ".wh.NAME" beside where NAME would be, ".wh..wh..opq"
+ * in an opaque directory or user.fuseoverlayfs.opaque on it; the kernel reads
+ * an empty file with overlay.whiteout as a whiteout. Only layers that such
+ * tools may have written are looked at for them (`foreign`): elsewhere these
+ * are names and files as others. A mark in the same layer as the name itself
+ * says nothing.
+ *
  * Threads: any; no state.
  */
 #ifndef FS_STORE_WHITEOUT_H
@@ -40,8 +48,19 @@ int whiteout_show(int dirfd, const char *name) MUST_CHECK;
 int whiteout_is_shown(int dirfd, const char *name) MUST_CHECK;
 void whiteout_show_stat(struct stat *st);
 
+/* stat of `name`, that of a whiteout where a foreign mark says so; a mark's own
+ * name is -ENOENT. */
+int whiteout_stat(int dirfd, const char *name, bool foreign,
+		  struct stat *ret_st) MUST_CHECK;
+
+/* The name that a mark ".wh.NAME" hides ("" for one that hides none itself),
+ * or NULL for any other name. */
+const char *whiteout_marked_name(const char *name);
+
 /* 1 if the directory `name` ("" = dirfd itself) is opaque, 0 if not, or
  * -errno. */
 int whiteout_is_opaque(int dirfd, const char *name) MUST_CHECK;
+/* The same, with the foreign marks, too, if asked for. */
+int whiteout_hides_below(int dirfd, const char *name, bool foreign) MUST_CHECK;
 
 #endif

@@ -1,0 +1,400 @@
+#include "dropin.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "background.h"
+#include "err.h"
+#include "log.h"
+#include "serve.h"
+#include "sys.h"
+
+#define EXIT_USAGE 2
+#define LOWERS_MAX 500 /* as the kernel's overlayfs */
+
+struct dropin {
+	char *lowers[LOWERS_MAX]; /* absolute, owned; topmost first */
+	unsigned int lower_count;
+	char *upper;       /* absolute, owned; NULL: read-only */
+	char *work;        /* the same */
+	char *mount_point; /* absolute, owned */
+	struct serve_options serving;
+	bool foreground;
+	bool debug;
+	int ready_fd;
+};
+
+static int complain(const char *what, const char *subject, int error)
+{
+	fprintf(stderr, "legato-fs: %s '%s': %s\n", what, subject,
+		err_text(error));
+	return error;
+}
+
+static int resolve(const char *path, char **ret_path)
+{
+	*ret_path = realpath(path, NULL);
+	return *ret_path ? 0 : complain("cannot open", path, -errno);
+}
+
+/* Cuts the next piece of *text at an unescaped `separator` and takes the
+ * backslashes out. NULL at the end. */
+static char *next_piece(char **text, char separator)
+{
+	char *start = *text;
+	char *to = start;
+	char *from = start;
+
+	if (!start) {
+		return NULL;
+	}
+	while (*from && *from != separator) {
+		from += *from == '\\' && from[1] == separator ? 1 : 0;
+		*to++ = *from++;
+	}
+	*text = *from ? from + 1 : NULL;
+	*to = '\0';
+	return start;
+}
+
+static int set_lowers(struct dropin *dropin, const char *value)
+{
+	AUTO_FREE char *copy = strdup(value);
+	char *rest = copy;
+	char *piece;
+
+	while ((piece = next_piece(&rest, ':'))) {
+		int error =
+			dropin->lower_count == LOWERS_MAX
+				? complain("too many lowers in", value, -E2BIG)
+				: resolve(piece,
+					  &dropin->lowers[dropin->lower_count]);
+
+		if (error) {
+			return error;
+		}
+		dropin->lower_count++;
+	}
+	return 0;
+}
+
+static int set_upper(struct dropin *dropin, const char *value)
+{
+	return resolve(value, &dropin->upper);
+}
+
+static int set_work(struct dropin *dropin, const char *value)
+{
+	return resolve(value, &dropin->work);
+}
+
+static int set_users(struct dropin *dropin, const char *value)
+{
+	return ids_parse(&dropin->serving.ids.users, value);
+}
+
+static int set_groups(struct dropin *dropin, const char *value)
+{
+	return ids_parse(&dropin->serving.ids.groups, value);
+}
+
+static int squash(struct id_map *map, const char *value)
+{
+	char *end;
+	unsigned long id = strtoul(value, &end, 10);
+
+	if (end == value || *end || id > UINT32_MAX) {
+		return -EINVAL;
+	}
+	map->squash = (int64_t)id;
+	return 0;
+}
+
+static int set_squash_uid(struct dropin *dropin, const char *value)
+{
+	return squash(&dropin->serving.ids.users, value);
+}
+
+static int set_squash_gid(struct dropin *dropin, const char *value)
+{
+	return squash(&dropin->serving.ids.groups, value);
+}
+
+static int set_squash_root(struct dropin *dropin, const char *value)
+{
+	(void)value;
+	dropin->serving.ids.users.squash = 0;
+	dropin->serving.ids.groups.squash = 0;
+	return 0;
+}
+
+static int set_fs_name(struct dropin *dropin, const char *value)
+{
+	/* Lives until exit, as the options do. */
+	dropin->serving.attach.fs_name = strdup(value);
+	return dropin->serving.attach.fs_name ? 0 : -ENOMEM;
+}
+
+#define FLAG(name, field, value_)                                              \
+	static int set_##name(struct dropin *dropin, const char *value)        \
+	{                                                                      \
+		(void)value;                                                   \
+		dropin->serving.attach.field = value_;                         \
+		return 0;                                                      \
+	}
+
+FLAG(allow_other, allow_other, true)
+FLAG(ro, read_only, true)
+FLAG(rw, read_only, false)
+FLAG(dev, allow_dev, true)
+FLAG(nodev, allow_dev, false)
+FLAG(suid, allow_suid, true)
+FLAG(nosuid, allow_suid, false)
+FLAG(noexec, no_exec, true)
+FLAG(exec, no_exec, false)
+FLAG(noatime, no_atime, true)
+
+/* What is so anyway, or asks for nothing that could go wrong. */
+static int set_nothing(struct dropin *dropin, const char *value)
+{
+	(void)dropin;
+	(void)value;
+	return 0;
+}
+
+static const struct dropin_option {
+	const char *name;
+	bool has_value;
+	int (*set)(struct dropin *dropin, const char *value);
+} known_options[] = {
+	{"lowerdir", true, set_lowers},
+	{"upperdir", true, set_upper},
+	{"workdir", true, set_work},
+	{"uidmapping", true, set_users},
+	{"gidmapping", true, set_groups},
+	{"squash_to_root", false, set_squash_root},
+	{"squash_to_uid", true, set_squash_uid},
+	{"squash_to_gid", true, set_squash_gid},
+	{"fsname", true, set_fs_name},
+	{"allow_other", false, set_allow_other},
+	{"ro", false, set_ro},
+	{"rw", false, set_rw},
+	{"dev", false, set_dev},
+	{"nodev", false, set_nodev},
+	{"suid", false, set_suid},
+	{"nosuid", false, set_nosuid},
+	{"exec", false, set_exec},
+	{"noexec", false, set_noexec},
+	{"noatime", false, set_noatime},
+	{"atime", false, set_nothing},
+	{"relatime", false, set_nothing},
+	{"default_permissions", false, set_nothing},
+	/* Nothing is synced that nobody asked to have synced. */
+	{"volatile", false, set_nothing},
+	/* Numbers of several disks are told apart anyway (fs_map_ino). */
+	{"xino", true, set_nothing},
+	/* Link counts are right, and directories' don't change. */
+	{"static_nlink", false, set_nothing},
+	{"redirect_dir", true, set_nothing},
+	{"userxattr", false, set_nothing},
+	{"index", true, set_nothing},
+	{"metacopy", true, set_nothing},
+	/* Of a user's mount table (mount(8) passes them on). */
+	{"user", false, set_nothing},
+	{"nofail", false, set_nothing},
+	{"noauto", false, set_nothing},
+	{"_netdev", false, set_nothing},
+};
+
+static int set_option(struct dropin *dropin, char *text)
+{
+	char *value = strchr(text, '=');
+
+	if (value) {
+		*value++ = '\0';
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(known_options); i++) {
+		const struct dropin_option *option = &known_options[i];
+		int error;
+
+		if (strcmp(option->name, text) != 0) {
+			continue;
+		}
+		if (option->has_value != !!value) {
+			return complain(value ? "no value goes with"
+					      : "a value is missing for",
+					text, -EINVAL);
+		}
+		error = option->set(dropin, value);
+		return error == -EINVAL || error == -E2BIG
+			       ? complain("bad value for", text, error)
+			       : error;
+	}
+	return complain("unknown option", text, -EINVAL);
+}
+
+static int set_options(struct dropin *dropin, const char *text)
+{
+	AUTO_FREE char *copy = strdup(text);
+	char *rest = copy;
+	char *piece;
+
+	if (!copy) {
+		return -ENOMEM;
+	}
+	while ((piece = next_piece(&rest, ','))) {
+		int error = *piece ? set_option(dropin, piece) : 0;
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int parse(struct dropin *dropin, int argc, char **argv)
+{
+	const char *last = NULL;
+	int option;
+	int error = 0;
+
+	/* "-": names come before or after options, as mount(8) has them. */
+	while ((option = getopt(argc, argv, "-fdo:")) != -1 && !error) {
+		switch (option) {
+		case 'f':
+			dropin->foreground = true;
+			break;
+		case 'd':
+			dropin->debug = true;
+			break;
+		case 'o':
+			error = set_options(dropin, optarg);
+			break;
+		case 1:
+			/* The last one counts: a source may come first. */
+			last = optarg;
+			break;
+		default:
+			return -EINVAL;
+		}
+	}
+	return error || !last ? error : resolve(last, &dropin->mount_point);
+}
+
+/* What has to be there, and has to go together. */
+static int check(const struct dropin *dropin)
+{
+	if (!dropin->mount_point) {
+		fputs("legato-fs: no mount point\n", stderr);
+		return -EINVAL;
+	}
+	if (!dropin->lower_count) {
+		fputs("legato-fs: no lowerdir\n", stderr);
+		return -EINVAL;
+	}
+	if (!dropin->upper != !dropin->work) {
+		fputs("legato-fs: upperdir and workdir go together\n", stderr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Our own folders in the caller's work folder. */
+static int make_work(const struct dropin *dropin, struct buf *work,
+		     struct buf *links)
+{
+	int error;
+
+	buf_addf(work, "%s/work", dropin->work);
+	buf_addf(links, "%s/links", dropin->work);
+	error = buf_error(work);
+	error = error ? error : buf_error(links);
+	error = error ? error : sys_mkdirat(AT_FDCWD, work->data, 0700);
+	return error == -EEXIST ? 0 : error;
+}
+
+static int add_view(void *data, struct fs *fs)
+{
+	struct dropin *dropin = data;
+	AUTO_BUF work = BUF_INIT;
+	AUTO_BUF links = BUF_INIT;
+	struct view_config config = {
+		.name = "overlay",
+		.dirfd = AT_FDCWD,
+		.upper = dropin->upper,
+		.lowers = (const char *const *)dropin->lowers,
+		.lower_count = dropin->lower_count,
+		.has_origins = dropin->upper != NULL,
+		.has_foreign_marks = true,
+	};
+	int error = dropin->upper ? make_work(dropin, &work, &links) : 0;
+
+	config.work = work.data;
+	config.links = links.data;
+	error = error ? error : fs_add_view(fs, &config);
+	return error ? complain("cannot set up the view at",
+				dropin->mount_point, error)
+		     : 0;
+}
+
+static int on_ready(void *data, int fuse_fd)
+{
+	const struct dropin *dropin = data;
+
+	(void)fuse_fd;
+	return background_ready(dropin->ready_fd);
+}
+
+static int serve_child(void *data, int ready_fd)
+{
+	struct dropin *dropin = data;
+
+	dropin->ready_fd = ready_fd;
+	return serve(&dropin->serving);
+}
+
+static int run(struct dropin *dropin)
+{
+	struct serve_options *serving = &dropin->serving;
+
+	log_setup(STDERR_FILENO,
+		  dropin->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN);
+	serving->add_views = add_view;
+	serving->views_data = dropin;
+	serving->mount_point = dropin->mount_point;
+	serving->attach.read_only |= !dropin->upper;
+	serving->ready = on_ready;
+	serving->ready_data = dropin;
+	return dropin->foreground ? serve_child(dropin, -1)
+				  : background_run(serve_child, dropin);
+}
+
+static void dropin_release(struct dropin *dropin)
+{
+	for (unsigned int i = 0; i < dropin->lower_count; i++) {
+		free(dropin->lowers[i]);
+	}
+	free(dropin->upper);
+	free(dropin->work);
+	free(dropin->mount_point);
+}
+
+int dropin_command(int argc, char **argv)
+{
+	struct dropin dropin = {
+		.serving = {.single = true, .ids = IDS_INIT, .control_fd = -1},
+		.ready_fd = -1,
+	};
+	int error = parse(&dropin, argc, argv);
+
+	error = error ? error : check(&dropin);
+	if (error) {
+		dropin_release(&dropin);
+		return EXIT_USAGE;
+	}
+	error = run(&dropin);
+	dropin_release(&dropin);
+	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+}
