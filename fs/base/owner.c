@@ -24,6 +24,7 @@ struct message {
 	enum owner_call call;
 	int flags;
 	mode_t mode;
+	mode_t umask;
 	dev_t dev;
 	uid_t uid;
 	gid_t gid;
@@ -207,6 +208,7 @@ static int answer_request(int socket_fd, const char *request, size_t size,
 	    (size_t)message->call >= ARRAY_SIZE(calls)) {
 		return -EBADMSG;
 	}
+	umask(message->umask);
 	answer.result = calls[message->call](&job);
 	answer.is_fd = gives_fd(message->call) && answer.result >= 0;
 	parts[1].iov_len = data_size(message, answer.result);
@@ -293,7 +295,6 @@ static void helper_main(int socket_fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "legato-fs-owner");
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is not for us */
-	umask(0);
 	close_others(socket_fd);
 	if (sys_write(socket_fd, &result, sizeof(result)) == sizeof(result) &&
 	    !result) {
@@ -357,6 +358,7 @@ static int send_request(const struct owner_request *request)
 		.call = request->call,
 		.flags = request->flags,
 		.mode = request->mode,
+		.umask = sys_current_umask(),
 		.dev = request->dev,
 		.uid = request->uid,
 		.gid = request->gid,

@@ -522,19 +522,25 @@ void sys_fsids_reset(const struct sys_fsids *saved)
 	syscall(SYS_setfsgid, saved->gid);
 }
 
+static _Thread_local mode_t thread_umask;
+
+mode_t sys_current_umask(void)
+{
+	return thread_umask;
+}
+
 void sys_thread_umask(mode_t mask)
 {
 	static _Thread_local bool is_own;
-	static _Thread_local mode_t current;
 
-	if (is_own && mask == current) {
+	if (is_own && mask == thread_umask) {
 		return;
 	}
 	/* It takes no privilege and fails only without memory; then all
 	 * threads go on sharing one umask. */
 	is_own = is_own || !unshare(CLONE_FS);
 	umask(mask);
-	current = mask;
+	thread_umask = mask;
 }
 
 int sys_inotify_init(void)

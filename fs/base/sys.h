@@ -119,6 +119,7 @@ int sys_fs_type(int fd, uint32_t *ret_type) MUST_CHECK;
 /* Sets the calling thread's umask, which it has for itself from the first
  * call on (unshare(CLONE_FS)); nothing is done while it is the same. */
 void sys_thread_umask(mode_t mask);
+mode_t sys_current_umask(void);
 
 /* flock: LOCK_EX | LOCK_NB and such. */
 int sys_flock(int fd, int operation) MUST_CHECK;

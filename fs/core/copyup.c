@@ -247,9 +247,24 @@ static int link_name(struct node *dir, const char *key, const char *name)
 static int place_linked(const struct copy *copy)
 {
 	struct node *node = copy->node;
-	int error = links_add_copy(node->view, copy->temp, node->link_key,
-				   copy->st.st_nlink);
+	char key[ORIGIN_KEY_BYTES];
+	struct origin origin;
+	int error;
 
+	/* As the copy's own origin has it: the base may have been changed
+	 * since the node got its key. */
+	origin_from_stat(&origin, &copy->st);
+	origin_key(&origin, key);
+	if (strcmp(key, node->link_key) != 0) {
+		char *again = strdup(key);
+
+		if (!again) {
+			return -ENOMEM;
+		}
+		free(node->link_key);
+		node->link_key = again;
+	}
+	error = links_add_copy(node->view, copy->temp, key, copy->st.st_nlink);
 	if (error) {
 		return error;
 	}

@@ -456,6 +456,9 @@ static int real_entry(struct node *dir, const char *name, bool intern,
 	}
 	lock_drop(&dir->lock);
 	rwlock_drop(&dir->view->tree);
+	if (!error && intern) {
+		lookup_finish(ret_entry);
+	}
 	return error;
 }
 

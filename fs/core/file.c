@@ -178,10 +178,17 @@ bool file_saw_change(struct node *node, const struct stat *st)
 
 void file_adopt_created(struct node *node, int fd)
 {
+	AUTO_FDREF *ref = fdref_new(fd, true);
+
 	lock_take(&node->lock);
-	fdref_put(node->data);
-	node->data = fdref_new(fd, true);
-	node->open_count++;
+	if (ref) {
+		cache_insert_locked(node, ref);
+	}
+	if (node->view->fs->keep_created) {
+		fdref_put(node->data);
+		node->data = fdref_get(ref);
+		node->open_count++;
+	}
 	node->seen_change = 1;
 	lock_drop(&node->lock);
 }

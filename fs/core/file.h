@@ -6,8 +6,8 @@
  * before its copy-up sees what is written after it.
  *
  * Descriptors are opened when data is asked for and kept in a bounded cache;
- * of a file that was created, or where the kernel asks for each open (see
- * fuse/README.md), one is kept in node->data until it is closed. Opening for
+ * where the kernel asks for each open (see fuse/README.md), one is kept in
+ * node->data until it is closed. Opening for
  * writing copies nothing up; the first write does.
  */
 #ifndef FS_CORE_FILE_H
@@ -56,8 +56,11 @@ bool file_saw_change(struct node *node, const struct stat *st);
 void file_switch_data_locked(struct node *node, int fd,
 			     const struct stat *source);
 
-/* A new file that was created open: keeps `fd` (taken over) as its data and
- * counts one open. */
+/*
+ * A new file that was created open: keeps `fd` (taken over), in the cache or,
+ * where the kernel asks for opens, until it is closed. Where it doesn't, Linux
+ * before 6.9 sends no RELEASE for created files either.
+ */
 void file_adopt_created(struct node *node, int fd);
 
 #endif

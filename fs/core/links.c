@@ -6,14 +6,8 @@
 #include "sys.h"
 
 /* KEY and ".n". */
-#define COUNT_NAME_BYTES (LINKS_KEY_BYTES + 2)
+#define COUNT_NAME_BYTES (ORIGIN_KEY_BYTES + 2)
 #define COUNT_TEXT_BYTES 24
-
-void links_key(dev_t dev, ino_t ino, char ret_key[LINKS_KEY_BYTES])
-{
-	snprintf(ret_key, LINKS_KEY_BYTES, "%" PRIx64 "-%" PRIx64,
-		 (uint64_t)dev, (uint64_t)ino);
-}
 
 static void count_name(const char *key, char name[COUNT_NAME_BYTES])
 {

@@ -9,7 +9,7 @@
  * each name that is removed. The upper can't say so by itself, since only the
  * names that were touched are in it. So there is a folder beside it, `links`,
  * with up to two entries for a base file, named by its identity
- * "<device>-<inode>" in hexadecimal:
+ * (origin_key):
  *
  *   KEY    a hard link to the copy in the upper: where the data is, whichever
  *          name is asked for;
@@ -37,10 +37,6 @@
 
 #include "origin.h"
 #include "view.h"
-
-#define LINKS_KEY_BYTES 40
-
-void links_key(dev_t dev, ino_t ino, char ret_key[LINKS_KEY_BYTES]);
 
 /* 1 and the count, 0 where none is written, or -errno (-EIO: not a number). */
 int links_read_count(const struct view *view, const char *key,

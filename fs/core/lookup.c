@@ -60,7 +60,7 @@ static int collect_lowers(struct node *parent, unsigned int index,
 			*ret_st = st;
 		}
 		error = merge_add(lowers, lower_count(parent) - index,
-				  &parent->lowers->at[index], name);
+				  &parent->lowers->at[index], name, &st);
 		if (error) {
 			return error;
 		}
@@ -90,7 +90,11 @@ static int find_lowers(struct node *parent, const char *name, int dirfd,
 		return found;
 	}
 	if (found) {
-		return merge_resolve(parent->view, path, lowers, ret_st);
+		found = whiteout_is_opaque(dirfd, name);
+		/* Opaque wins: it was renamed, and then emptied. */
+		return found ? (found < 0 ? found : 0)
+			     : merge_resolve(parent->view, path, lowers,
+					     ret_st);
 	}
 	found = collect_lowers(parent, 0, name, lowers, ret_st);
 	if (found || !*lowers) {
@@ -144,7 +148,7 @@ static int find_origin(const struct view *view, const char *name, int dirfd,
 	int known = origin_read(dirfd, name, &origin);
 
 	if (known > 0 && found->st.st_nlink > 1) {
-		links_key(origin.dev, origin.ino, found->link_key);
+		origin_key(&origin, found->link_key);
 		known = find_count(view, found);
 		known = known < 0 ? known : 1;
 	}
@@ -222,6 +226,7 @@ static int find_links(const struct view *view, struct found *found)
 	dev_t dev = found->st.st_dev;
 	ino_t ino = found->st.st_ino;
 	nlink_t count = found->st.st_nlink;
+	struct origin origin;
 	struct stat copy;
 	int error;
 
@@ -229,7 +234,8 @@ static int find_links(const struct view *view, struct found *found)
 	    !view_is_writable(view)) {
 		return 0;
 	}
-	links_key(dev, ino, found->link_key);
+	origin_from_stat(&origin, &found->st);
+	origin_key(&origin, found->link_key);
 	error = links_read_count(view, found->link_key, &count);
 	if (error <= 0) {
 		return error; /* no count: nothing of it was changed */
@@ -380,11 +386,15 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 	struct nodes *nodes = &parent->view->fs->nodes;
 	struct node_seed seed = seed_for(parent, name, found);
 	struct node *node;
+	bool replaced = false;
 	bool made;
 	int error;
 
 	seed.lowers = TAKE_PTR(found->lowers);
 	error = nodes_intern(nodes, &seed, &node, &made);
+	if (!error && !made) {
+		replaced = merge_note_identities(node->lowers, seed.lowers);
+	}
 	lowers_free(seed.lowers);
 	if (error) {
 		return error;
@@ -404,6 +414,7 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 		.node = node,
 		.st = found->st,
 		.stable = found->in_upper || lookup_is_stable(parent),
+		.replaced = replaced,
 	};
 	return 0;
 }
@@ -419,6 +430,13 @@ struct node *lookup_known(struct node *parent, const char *name,
 bool lookup_is_stable(const struct node *parent)
 {
 	return watch_is_complete(parent);
+}
+
+void lookup_finish(const struct entry *entry)
+{
+	if (entry->replaced) {
+		watch_base_replaced(entry->node, entry->st.st_ino);
+	}
 }
 
 static int lookup_view(struct fs *fs, const char *name, struct entry *ret_entry)
@@ -456,5 +474,8 @@ int op_lookup(struct fs *fs, struct node *parent, const char *name,
 	}
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
+	if (!error) {
+		lookup_finish(ret_entry);
+	}
 	return error;
 }

@@ -22,7 +22,7 @@ struct found {
 	bool has_upper_name; /* the parent's upper has the name */
 	/* A file with several names in the base: its key (links.h), else "".
 	 * st.st_nlink is then the count of what is left. */
-	char link_key[LINKS_KEY_BYTES];
+	char link_key[ORIGIN_KEY_BYTES];
 	unsigned int lower_index; /* not in the upper: of the parent's lowers */
 	struct lowers *lowers;    /* directory: what it merges; owned */
 };
@@ -36,6 +36,8 @@ struct entry {
 	/* Nothing but requests through this mount can change the answer, so
 	 * that the kernel may keep it for long. */
 	bool stable;
+	/* A directory that is another in the base than it was. */
+	bool replaced;
 };
 
 /*
@@ -55,6 +57,10 @@ int lookup_lower_has(struct node *parent, const char *name) MUST_CHECK;
  */
 int lookup_intern(struct node *parent, const char *name, struct found *found,
 		  struct entry *ret_entry) MUST_CHECK;
+
+/* What is left to do for an entry without locks: to be called once they are
+ * dropped. */
+void lookup_finish(const struct entry *entry);
 
 /* The node for what was just found, if there is one; a reference, or NULL.
  * Locks as lookup_layers. */

@@ -29,8 +29,14 @@ struct lowers *merge_root(const struct view *view)
 	return lowers;
 }
 
+/* Never 0, which means "not known". */
+static unsigned long identity_of(const struct stat *st)
+{
+	return ((unsigned long)st->st_dev * 31 + st->st_ino) | 1UL << 63;
+}
+
 int merge_add(struct lowers **lowers, unsigned int room,
-	      const struct lower *from, const char *name)
+	      const struct lower *from, const char *name, const struct stat *st)
 {
 	struct lower *to;
 
@@ -42,6 +48,7 @@ int merge_add(struct lowers **lowers, unsigned int room,
 	}
 	to = &(*lowers)->at[(*lowers)->count];
 	to->layer = from->layer;
+	atomic_init(&to->identity, identity_of(st));
 	to->path = path_join(from->path, name);
 	if (!to->path) {
 		return -ENOMEM;
@@ -73,7 +80,7 @@ static int step_lower(const struct view *view, const struct lowers *from,
 	if (!*lowers) {
 		*ret_st = st;
 	}
-	error = merge_add(lowers, from->count - i, lower, name);
+	error = merge_add(lowers, from->count - i, lower, name, &st);
 	error = error ? error
 		      : whiteout_hides_below(fd, name, view->has_foreign_marks);
 	return error < 0 ? error : !error;
@@ -125,4 +132,24 @@ int merge_resolve(const struct view *view, const char *path,
 	}
 	*ret_lowers = lowers;
 	return 0;
+}
+
+bool merge_note_identities(struct lowers *lowers, const struct lowers *found)
+{
+	bool replaced = false;
+
+	if (!lowers || !found) {
+		return false;
+	}
+	for (unsigned int i = 0; i < lowers->count && i < found->count; i++) {
+		/* relaxed: each is looked at by itself */
+		unsigned long now = atomic_load_explicit(
+			&((struct lowers *)found)->at[i].identity,
+			memory_order_relaxed);
+		unsigned long before = atomic_exchange_explicit(
+			&lowers->at[i].identity, now, memory_order_relaxed);
+
+		replaced = replaced || (before && before != now);
+	}
+	return replaced;
 }

@@ -12,10 +12,17 @@ struct lowers *merge_root(const struct view *view);
 
 /*
  * Adds to *lowers (made when NULL, with room for `room`) the directory `name`
- * in `from`. 0 or -ENOMEM.
+ * in `from`, which `st` describes. 0 or -ENOMEM.
  */
 int merge_add(struct lowers **lowers, unsigned int room,
-	      const struct lower *from, const char *name) MUST_CHECK;
+	      const struct lower *from, const char *name,
+	      const struct stat *st) MUST_CHECK;
+
+/*
+ * Takes over which directories were found for those that the node has; true
+ * where one is another than before: somebody has replaced it in the base.
+ */
+bool merge_note_identities(struct lowers *lowers, const struct lowers *found);
 
 /*
  * Those at `path` from the root, as the lowers alone show it: what a redirect

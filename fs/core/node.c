@@ -168,8 +168,13 @@ static void grow_locked(struct nodes *nodes)
 	nodes->mask = bigger.mask;
 }
 
-static void dir_key(const struct node *parent, const char *name, uint64_t *a,
-		    uint64_t *b)
+static bool goes_by_name(const struct node_seed *seed)
+{
+	return S_ISDIR(seed->type) || (!S_ISREG(seed->type) && !seed->in_upper);
+}
+
+static void name_key(const struct node *parent, const char *name, uint64_t *a,
+		     uint64_t *b)
 {
 	*a = parent ? parent->id : 0;
 	*b = hash_name(name);
@@ -184,8 +189,8 @@ static void file_key(const struct view *view, dev_t dev, ino_t ino, uint64_t *a,
 
 static void seed_key(const struct node_seed *seed, uint64_t *a, uint64_t *b)
 {
-	if (S_ISDIR(seed->type)) {
-		dir_key(seed->parent, seed->name, a, b);
+	if (goes_by_name(seed)) {
+		name_key(seed->parent, seed->name, a, b);
 	} else {
 		file_key(seed->view, seed->dev, seed->ino, a, b);
 	}
@@ -200,8 +205,8 @@ static bool is_same(const struct node *node, const struct node_seed *seed,
 	    node->view != seed->view) {
 		return false;
 	}
-	return !node_is_dir(node) || (node->parent == seed->parent &&
-				      strcmp(node->name, seed->name) == 0);
+	return !node->keyed_by_name || (node->parent == seed->parent &&
+					strcmp(node->name, seed->name) == 0);
 }
 
 static struct node *find_locked(struct nodes *nodes,
@@ -266,6 +271,7 @@ int nodes_intern(struct nodes *nodes, struct node_seed *seed,
 	}
 	node->key_a = a;
 	node->key_b = b;
+	node->keyed_by_name = goes_by_name(seed);
 	nodes->count++;
 	grow_locked(nodes);
 	insert_id_locked(nodes, node);
@@ -404,6 +410,7 @@ void node_rekey(struct nodes *nodes, struct node *node, dev_t dev, ino_t ino)
 	if (node->keyed) {
 		remove_key_locked(nodes, node);
 		file_key(node->view, dev, ino, &node->key_a, &node->key_b);
+		node->keyed_by_name = false;
 		insert_key_locked(nodes, node);
 	}
 	lock_drop(&nodes->lock);
@@ -425,9 +432,9 @@ void node_move_nofail(struct nodes *nodes, struct node *node,
 	lock_take(&nodes->lock);
 	node->parent = node_get(parent);
 	node->name = name;
-	if (node_is_dir(node) && node->keyed) {
+	if (node->keyed_by_name && node->keyed) {
 		remove_key_locked(nodes, node);
-		dir_key(parent, name, &node->key_a, &node->key_b);
+		name_key(parent, name, &node->key_a, &node->key_b);
 		insert_key_locked(nodes, node);
 	}
 	lock_drop(&nodes->lock);
@@ -460,4 +467,38 @@ uint64_t node_name(struct node *node, struct buf *name)
 	(void)held;
 	buf_adds(name, node->name);
 	return node->parent ? node->parent->id : 0;
+}
+
+static bool is_at_or_below(const struct node *node, const struct node *top)
+{
+	while (node && node != top) {
+		node = node->parent;
+	}
+	return node;
+}
+
+/* Parents change with the table's lock held, too. */
+int nodes_below(struct nodes *nodes, const struct node *top, uint64_t **ret_ids,
+		size_t *ret_count)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&nodes->lock);
+	uint64_t *ids = calloc(nodes->count + 1, sizeof(*ids));
+	size_t count = 0;
+
+	(void)held;
+	if (!ids) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i <= nodes->mask; i++) {
+		struct node *node = nodes->by_id[i];
+
+		for (; node; node = node->id_chain) {
+			if (is_at_or_below(node, top)) {
+				ids[count++] = node->id;
+			}
+		}
+	}
+	*ret_ids = ids;
+	*ret_count = count;
+	return 0;
 }

@@ -5,9 +5,10 @@
  * running request refers to it. Invariants:
  *
  *  - ids are a 64-bit counter: never a pointer, never used again;
- *  - find-or-insert is one critical section, so one file has one node. A
- *    directory is identified by its parent and name, anything else by the
- *    (view, device, inode) that holds its data now;
+ *  - find-or-insert is one critical section, so one file has one node. What
+ *    has its data in a (view, device, inode) is identified by that; a
+ *    directory, and a link or special file of the base (whose other names, if
+ *    it has any, can't be kept together), by its parent and name;
  *  - two counts. `nlookup` is the kernel's and changes only under the table's
  *    lock; `refs` is ours. nlookup > 0 holds one ref, a child holds one on its
  *    parent, a request holds one for as long as it runs;
@@ -36,13 +37,16 @@ struct dirlist;
 struct view;
 
 /* The directories that a merged directory consists of below the upper,
- * topmost first. Immutable once its node exists, but for the watches. */
+ * topmost first. Paths don't change once the node exists; what is there may. */
 struct lowers {
 	unsigned int count;
 	struct lower {
 		unsigned int layer; /* index into view->lowers */
 		int watch;          /* guarded by: the node's lock. 0: none */
-		char *path;         /* beneath the layer's root; owned */
+		/* Which directory it was when it was last looked up, a hash of
+		 * device and inode; 0: not known. */
+		atomic_ulong identity;
+		char *path; /* beneath the layer's root; owned */
 	} at[];
 };
 
@@ -86,6 +90,7 @@ struct node {
 	struct node *id_chain;
 	struct node *key_chain;
 	bool keyed;
+	bool keyed_by_name;
 };
 
 static inline bool node_is_dir(const struct node *node)
@@ -163,6 +168,11 @@ void node_unkey(struct nodes *nodes, struct node *node);
  * string `name` over. The caller holds what guards parent and name. */
 void node_move_nofail(struct nodes *nodes, struct node *node,
 		      struct node *parent, char *name);
+
+/* The ids of `top` and of all nodes below it, in no order: an array for the
+ * caller to free. 0 or -ENOMEM. */
+int nodes_below(struct nodes *nodes, const struct node *top, uint64_t **ret_ids,
+		size_t *ret_count) MUST_CHECK;
 
 /* No node has a higher id. */
 uint64_t nodes_last_id(struct nodes *nodes);

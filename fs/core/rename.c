@@ -254,7 +254,12 @@ static int move(struct renaming *renaming)
 		return swap_with_whiteout(renaming);
 	}
 	error = unlink_whiteouts(to->upper->fd, to->name);
-	return error ? error : move_plainly(renaming);
+	if (error) {
+		return error;
+	}
+	/* Opaque by now; should the move fail, it must not merge again. */
+	view_drop_lowers(to->node);
+	return move_plainly(renaming);
 }
 
 static void move_node(struct renaming *renaming, struct end *end,

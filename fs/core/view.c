@@ -371,7 +371,9 @@ static int locate_slot(struct node *dir, unsigned int slot,
 	struct view *view = dir->view;
 
 	if (slot == VIEW_SLOT_UPPER) {
-		if (!node_in_upper(dir)) {
+		/* The path of a removed one may be another's by now. (The tree
+		 * lock keeps `removed` of a directory still.) */
+		if (!node_in_upper(dir) || dir->removed) {
 			return -ENOENT;
 		}
 		view_node_path(dir, path);
@@ -412,6 +414,15 @@ int view_dir_fd(struct node *dir, unsigned int slot, struct fdref **ret_ref)
 	}
 	fdcache_insert(cache, dir->id, slot, *ret_ref);
 	return 0;
+}
+
+void view_drop_lowers(struct node *dir)
+{
+	watch_forget(dir);
+	view_forget_dir_fds(dir);
+	lowers_free(dir->lowers);
+	dir->lowers = NULL;
+	dir->version++;
 }
 
 void view_forget_dir_fds(struct node *dir)

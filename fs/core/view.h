@@ -87,6 +87,7 @@ struct fs {
 	struct view **views; /* owned */
 	unsigned int view_count;
 	struct node *root; /* id 1; referenced */
+	bool keep_created; /* the kernel will RELEASE what it created */
 	bool switch_ids;   /* root: create as the caller */
 	uid_t uid;
 	gid_t gid;
@@ -156,6 +157,9 @@ void view_temp_name(struct view *view, char ret_name[VIEW_TEMP_BYTES]);
 #define VIEW_SLOT_LOWER(i) ((i) + 1U)
 int view_dir_fd(struct node *dir, unsigned int slot,
 		struct fdref **ret_ref) MUST_CHECK;
+/* The directory has nothing in the lowers any more. The caller holds the tree
+ * lock exclusively. */
+void view_drop_lowers(struct node *dir);
 /* The directory is elsewhere, or gone. */
 void view_forget_dir_fds(struct node *dir);
 

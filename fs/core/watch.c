@@ -206,6 +206,32 @@ void watch_forget(struct node *dir)
 	}
 }
 
+static void forget_base_locked(struct node *dir)
+{
+	watch_forget(dir);
+	for (unsigned int i = 0; i < dir->lowers->count; i++) {
+		dir->lowers->at[i].watch = 0;
+		fdcache_drop(&dir->view->fs->dir_fds, dir->id,
+			     VIEW_SLOT_LOWER(i));
+	}
+	dir->watch_tried = false;
+	/* release: pairs with watch_is_complete */
+	atomic_store_explicit(&dir->watched, false, memory_order_release);
+	dir->version++;
+}
+
+void watch_base_replaced(struct node *dir, uint64_t ino)
+{
+	rwlock_take_shared(&dir->view->tree);
+	lock_take(&dir->lock);
+	if (dir->lowers) {
+		forget_base_locked(dir);
+		dir->ino = ino ? ino : dir->ino;
+	}
+	lock_drop(&dir->lock);
+	rwlock_drop(&dir->view->tree);
+}
+
 void changes_init(struct changes *changes)
 {
 	*changes = (struct changes){.event_fd = sys_eventfd()};

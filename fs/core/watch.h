@@ -56,4 +56,11 @@ uint64_t watch_find(struct watches *watches, int number);
 /* The kernel ended the watch: the directory was removed or unmounted. */
 void watch_ended(struct watches *watches, int number);
 
+/*
+ * The directory is another one in the base by now (or none): what was kept of
+ * it is dropped, and it is watched anew when it is next looked at. `ino` is the
+ * number to report; 0 leaves it. The caller holds no lock.
+ */
+void watch_base_replaced(struct node *dir, uint64_t ino);
+
 #endif

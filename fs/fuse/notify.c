@@ -38,6 +38,30 @@ static void forget_inode(const struct notifier *notifier, uint64_t id)
 							      id, 0, 0));
 }
 
+/* All that the kernel has of a node, its name included. */
+static void forget_node(const struct notifier *notifier, uint64_t id)
+{
+	struct nodes *nodes = &notifier->server->fs.nodes;
+	struct node *node = nodes_get(nodes, id);
+	AUTO_BUF name = BUF_INIT;
+	uint64_t parent_id = 0;
+
+	if (!node) {
+		return;
+	}
+	if (node->view) {
+		parent_id = node_name(node, &name);
+	}
+	if (node->view && node_is_dir(node)) {
+		watch_base_replaced(node, 0);
+	}
+	node_put(nodes, node);
+	forget_inode(notifier, id);
+	if (parent_id && !buf_error(&name)) {
+		forget_entry(notifier, parent_id, name.data);
+	}
+}
+
 /* The id of the node that the kernel may have for `name`; 0: none. */
 static uint64_t known_id(struct node *dir, const char *name)
 {
@@ -60,6 +84,56 @@ static uint64_t known_id(struct node *dir, const char *name)
 	return id;
 }
 
+/* Everything that the kernel has at or below a directory of the base that is
+ * elsewhere by now. */
+static void forget_below(const struct notifier *notifier, struct node *top)
+{
+	struct nodes *nodes = &notifier->server->fs.nodes;
+	AUTO_FREE uint64_t *ids = NULL;
+	size_t count = 0;
+
+	if (nodes_below(nodes, top, &ids, &count)) {
+		return; /* no memory: the answers grow old by themselves */
+	}
+	for (size_t i = 0; i < count; i++) {
+		forget_node(notifier, ids[i]);
+	}
+}
+
+/* The node of the directory `name`, whether it is there or not; a reference,
+ * or NULL. */
+static struct node *known_dir(struct node *parent, const char *name)
+{
+	struct node_seed seed = {
+		.view = parent->view,
+		.parent = parent,
+		.name = name,
+		.type = S_IFDIR,
+	};
+
+	return nodes_find(&parent->view->fs->nodes, &seed);
+}
+
+static void dir_entry_changed(const struct notifier *notifier,
+			      struct node *parent, const char *name,
+			      uint32_t mask)
+{
+	struct nodes *nodes = &notifier->server->fs.nodes;
+	struct node *dir = known_dir(parent, name);
+
+	if (!dir) {
+		return;
+	}
+	if (mask & (IN_MOVED_FROM | IN_MOVED_TO)) {
+		forget_below(notifier, dir);
+	} else {
+		/* Made or removed it is empty: what was below has told. */
+		watch_base_replaced(dir, 0);
+		forget_inode(notifier, dir->id);
+	}
+	node_put(nodes, dir);
+}
+
 static void entry_changed(const struct notifier *notifier, struct node *dir,
 			  const char *name, uint32_t mask)
 {
@@ -69,6 +143,9 @@ static void entry_changed(const struct notifier *notifier, struct node *dir,
 		lock_take(&dir->lock);
 		dirlist_changed(dir);
 		lock_drop(&dir->lock);
+		if (mask & IN_ISDIR) {
+			dir_entry_changed(notifier, dir, name, mask);
+		}
 		forget_entry(notifier, dir->id, name);
 		forget_inode(notifier, dir->id);
 		return;
@@ -92,7 +169,10 @@ static void handle_event(const struct notifier *notifier,
 	if (!dir) {
 		return;
 	}
-	if (event->len) {
+	if (event->mask & IN_IGNORED) {
+		watch_base_replaced(dir, 0);
+		forget_inode(notifier, dir->id);
+	} else if (event->len) {
 		entry_changed(notifier, dir, event->name, event->mask);
 	} else {
 		forget_inode(notifier, dir->id);
@@ -103,31 +183,11 @@ static void handle_event(const struct notifier *notifier,
 /* Events were lost: any answer about the base may be wrong by now. */
 static void forget_all(const struct notifier *notifier)
 {
-	struct nodes *nodes = &notifier->server->fs.nodes;
-	uint64_t last = nodes_last_id(nodes);
+	uint64_t last = nodes_last_id(&notifier->server->fs.nodes);
 
 	log_warn("the base changes faster than it can be followed");
 	for (uint64_t id = 1; id <= last; id++) {
-		struct node *node = nodes_get(nodes, id);
-		AUTO_BUF name = BUF_INIT;
-		uint64_t parent_id = 0;
-
-		if (!node) {
-			continue;
-		}
-		if (node->view) {
-			parent_id = node_name(node, &name);
-		}
-		if (node_is_dir(node)) {
-			lock_take(&node->lock);
-			dirlist_changed(node);
-			lock_drop(&node->lock);
-		}
-		node_put(nodes, node);
-		forget_inode(notifier, id);
-		if (parent_id && !buf_error(&name)) {
-			forget_entry(notifier, parent_id, name.data);
-		}
+		forget_node(notifier, id);
 	}
 }
 

@@ -69,6 +69,7 @@ static int server_init(struct server *server,
 	}
 	handles_init(&server->dirs);
 	server->ask_open = options->ask_open;
+	server->fs.keep_created = options->ask_open;
 	server->ids = options->ids;
 	error = options->add_views(options->views_data, &server->fs);
 	error = error ? error : fs_start(&server->fs);

@@ -1,6 +1,8 @@
 #include "origin.h"
 
 #include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "origin_format.h"
 #include "sys.h"
@@ -32,6 +34,12 @@ bool origin_matches(const struct origin *origin, const struct stat *st)
 	       now.size_bytes == origin->size_bytes &&
 	       now.mtime_ns == origin->mtime_ns &&
 	       now.ctime_ns == origin->ctime_ns;
+}
+
+void origin_key(const struct origin *origin, char ret_key[ORIGIN_KEY_BYTES])
+{
+	snprintf(ret_key, ORIGIN_KEY_BYTES, "%" PRIx64 "-%" PRIx64 "-%" PRIx64,
+		 origin->dev, origin->ino, origin->ctime_ns);
 }
 
 int origin_write(int dirfd, const char *name, const struct origin *origin)

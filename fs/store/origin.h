@@ -25,6 +25,14 @@ void origin_from_stat(struct origin *ret_origin, const struct stat *st);
 /* Whether `st` is still the very file, unchanged since. */
 bool origin_matches(const struct origin *origin, const struct stat *st);
 
+/*
+ * The name by which a file with several names is kept in the links folder
+ * (core/links.h): "<device>-<inode>-<ctime>" in hexadecimal. The change time
+ * tells a later file with the same number from it.
+ */
+#define ORIGIN_KEY_BYTES 56
+void origin_key(const struct origin *origin, char ret_key[ORIGIN_KEY_BYTES]);
+
 /* Writes it on `name` in `dirfd` ("" = dirfd itself). -EOPNOTSUPP or -EPERM
  * where the disk, or the type of the file (symlinks), has no user attributes;
  * the caller goes on without. */

@@ -55,7 +55,7 @@ struct shown {
 	enum change_place place;
 	int dirfd;
 	const char *name;            /* in dirfd */
-	char link[SIDES_LINK_BYTES]; /* `name`, for PLACE_LINKS */
+	char link[ORIGIN_KEY_BYTES]; /* `name`, for PLACE_LINKS */
 };
 
 static void release_task(struct task *task)
@@ -154,7 +154,7 @@ static int stat_link(const struct walk *walk, struct shown *shown)
 	    links->root_fd < 0) {
 		return 0;
 	}
-	sides_link_name(&shown->side.id, shown->link);
+	origin_key(&shown->side.id, shown->link);
 	error = sys_fstatat(links->root_fd, shown->link, &st);
 	if (error) {
 		return error == -ENOENT ? 0 : error;
@@ -311,11 +311,13 @@ static int find_lower(const struct place *place, const char *name,
 
 	*ret_lower = NULL;
 	if (shown->place == PLACE_UPPER) {
-		found = redirect_read(shown->dirfd, name, ret_lower);
-		if (found) {
+		found = whiteout_is_opaque(shown->dirfd, name);
+		if (!found) {
+			found = redirect_read(shown->dirfd, name, ret_lower);
+		}
+		if (*ret_lower || found < 0) {
 			return found < 0 ? found : 0;
 		}
-		found = whiteout_is_opaque(shown->dirfd, name);
 	}
 	if (found || !task->lower) {
 		return found < 0 ? found : 0;

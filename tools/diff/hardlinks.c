@@ -56,15 +56,19 @@ static struct linked *find_file(const struct search *search, uint64_t dev,
 /* Whether `name` is that of a copy; others in the folder are none of ours. */
 static bool parse_link(const char *name, struct origin *ret_id)
 {
-	char again[SIDES_LINK_BYTES];
+	char again[ORIGIN_KEY_BYTES];
 	char *end;
 
 	*ret_id = (struct origin){.dev = strtoull(name, &end, 16)};
 	if (*end != '-') {
 		return false;
 	}
-	ret_id->ino = strtoull(end + 1, NULL, 16);
-	sides_link_name(ret_id, again);
+	ret_id->ino = strtoull(end + 1, &end, 16);
+	if (*end != '-') {
+		return false;
+	}
+	ret_id->ctime_ns = strtoull(end + 1, NULL, 16);
+	origin_key(ret_id, again);
 	return strcmp(name, again) == 0;
 }
 
@@ -153,7 +157,7 @@ static int add_name(struct search *search, int dirfd, const char *name,
 {
 	int links_fd = search->sides->links.root_fd;
 	struct change *change = change_list_add(search->list, strdup(path));
-	char link[SIDES_LINK_BYTES];
+	char link[ORIGIN_KEY_BYTES];
 	struct stat copy;
 	int flags;
 
@@ -161,7 +165,7 @@ static int add_name(struct search *search, int dirfd, const char *name,
 		return -ENOMEM;
 	}
 	change_side_from_stat(&change->old_side, st);
-	sides_link_name(&change->old_side.id, link);
+	origin_key(&change->old_side.id, link);
 	change->place = PLACE_LINKS;
 	change->place_path = strdup(link);
 	if (!change->place_path) {

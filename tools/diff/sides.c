@@ -40,12 +40,6 @@ int sides_open(struct sides *sides, const struct execution *execution,
 	return error;
 }
 
-void sides_link_name(const struct origin *id, char ret_name[SIDES_LINK_BYTES])
-{
-	snprintf(ret_name, SIDES_LINK_BYTES, "%" PRIx64 "-%" PRIx64, id->dev,
-		 id->ino);
-}
-
 void sides_close(struct sides *sides)
 {
 	layer_close(&sides->base);

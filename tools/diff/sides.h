@@ -21,11 +21,9 @@ struct sides {
 	const struct manifest_view *view; /* borrowed from the manifest */
 	struct layer base;
 	struct layer upper;
-	struct layer links; /* root_fd -1 where the view has none */
+	/* Copies of base files, by origin_key; root_fd -1: there are none. */
+	struct layer links;
 };
-
-/* "<device>-<inode>" in hexadecimal. */
-#define SIDES_LINK_BYTES 40
 
 #define SIDES_INIT                                                             \
 	{                                                                      \
@@ -37,9 +35,6 @@ struct sides {
  * the base or the upper is gone, -EACCES, ... */
 int sides_open(struct sides *sides, const struct execution *execution,
 	       const struct manifest_view *view) MUST_CHECK;
-
-/* The name in `links` of the copy of a base file. */
-void sides_link_name(const struct origin *id, char ret_name[SIDES_LINK_BYTES]);
 
 void sides_close(struct sides *sides);
 
