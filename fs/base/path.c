@@ -12,6 +12,14 @@ bool path_component_valid(const char *name)
 	       strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+int path_component_check(const char *name)
+{
+	if (path_component_valid(name)) {
+		return 0;
+	}
+	return strnlen(name, NAME_MAX + 1) > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
+}
+
 bool path_is_within(const char *path, const char *top)
 {
 	size_t len = strlen(top);

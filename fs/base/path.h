@@ -13,6 +13,9 @@
 
 /* Whether `name` is one component. */
 bool path_component_valid(const char *name);
+/* 0, or what a file system says of a name that is none: -ENAMETOOLONG or
+ * -EINVAL. */
+int path_component_check(const char *name) MUST_CHECK;
 
 /*
  * Whether `path` is the folder `top` or lies beneath it. Both absolute and

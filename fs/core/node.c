@@ -303,6 +303,14 @@ struct node *nodes_get(struct nodes *nodes, uint64_t id)
 	return node_get(node);
 }
 
+bool node_has_links(struct node *node)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&node->lock);
+
+	(void)held;
+	return node->link_key;
+}
+
 struct node *node_get(struct node *node)
 {
 	if (node) {

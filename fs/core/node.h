@@ -98,6 +98,9 @@ static inline bool node_is_dir(const struct node *node)
 	return S_ISDIR(node->type);
 }
 
+/* Whether the file has several names in the base (links.h). */
+bool node_has_links(struct node *node);
+
 static inline bool node_in_upper(const struct node *node)
 {
 	/* acquire: what was put into the upper before is seen, too */

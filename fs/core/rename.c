@@ -337,7 +337,9 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 		return error;
 	}
 	error = copyup_ensure(fs, entry.node);
-	error = error ? error : copyup_name(dir, name);
+	if (!error && node_has_links(entry.node)) {
+		error = copyup_name(dir, name);
+	}
 	node_put(&fs->nodes, entry.node);
 	return error;
 }

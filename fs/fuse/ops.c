@@ -7,6 +7,10 @@
 #define STABLE_TIMEOUT_S   86400.0
 #define UNSTABLE_TIMEOUT_S 1.0
 
+/* What programs take as the size of their buffers: each write(2) is a trip,
+ * and compilers, archivers and sed write st_blksize bytes at a time. */
+#define PREFERRED_IO_BYTES (128 * 1024)
+
 double ops_timeout(bool stable)
 {
 	return stable ? STABLE_TIMEOUT_S : UNSTABLE_TIMEOUT_S;
@@ -52,6 +56,14 @@ void ops_reply(fuse_req_t req, int error)
 	fuse_reply_err(req, -error);
 }
 
+void ops_show_stat(fuse_req_t req, struct stat *st)
+{
+	ids_show(&ops_server(req)->ids, st);
+	if (S_ISREG(st->st_mode)) {
+		st->st_blksize = PREFERRED_IO_BYTES;
+	}
+}
+
 void ops_fill_entry(fuse_req_t req, const struct entry *entry,
 		    struct fuse_entry_param *param)
 {
@@ -63,7 +75,7 @@ void ops_fill_entry(fuse_req_t req, const struct entry *entry,
 		.attr_timeout = ops_timeout(attr_is_stable(entry->node)),
 		.entry_timeout = ops_timeout(entry->stable),
 	};
-	ids_show(&ops_server(req)->ids, &param->attr);
+	ops_show_stat(req, &param->attr);
 }
 
 void ops_reply_entry(fuse_req_t req, int error, struct entry *entry)

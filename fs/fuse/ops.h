@@ -47,6 +47,9 @@ void ops_put(fuse_req_t req, struct node *node);
 /* Replies with a core result: 0 or -errno. */
 void ops_reply(fuse_req_t req, int error);
 
+/* Turns the disk's stat into what programs see. */
+void ops_show_stat(fuse_req_t req, struct stat *st);
+
 /* Fills in what the kernel is told about a node. */
 void ops_fill_entry(fuse_req_t req, const struct entry *entry,
 		    struct fuse_entry_param *param);

@@ -9,7 +9,7 @@ static void reply_attr(fuse_req_t req, int error, struct node *node,
 {
 	double timeout = ops_timeout(attr_is_stable(node));
 
-	ids_show(&ops_server(req)->ids, st);
+	ops_show_stat(req, st);
 	ops_put(req, node);
 	if (error) {
 		ops_reply(req, error);

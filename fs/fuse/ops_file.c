@@ -110,10 +110,12 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	if (!dir) {
 		return;
 	}
-	error = path_component_valid(name) && node_is_dir(dir)
-			? op_create(&server->fs, dir, name, mode, &caller,
-				    &entry)
-			: -EINVAL;
+	error = path_component_check(name);
+	if (!error) {
+		error = node_is_dir(dir) ? op_create(&server->fs, dir, name,
+						     mode, &caller, &entry)
+					 : -ENOTDIR;
+	}
 	info->keep_cache = 1;
 	if (error == -EEXIST) {
 		error = open_existing(req, dir, name, info, &entry);

@@ -11,9 +11,10 @@ static struct node *named_parent(fuse_req_t req, fuse_ino_t parent,
 				 const char *name)
 {
 	struct node *node;
+	int error = path_component_check(name);
 
-	if (!path_component_valid(name)) {
-		ops_reply(req, -EINVAL);
+	if (error) {
+		ops_reply(req, error);
 		return NULL;
 	}
 	node = ops_node(req, parent);
