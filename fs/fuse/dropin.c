@@ -39,39 +39,56 @@ static int resolve(const char *path, char **ret_path)
 	return *ret_path ? 0 : complain("cannot open", path, -errno);
 }
 
-/* Cuts the next piece of *text at an unescaped `separator` and takes the
- * backslashes out. NULL at the end. */
+/* Cuts the next piece of *text at an unescaped `separator`. NULL at the end. */
 static char *next_piece(char **text, char separator)
 {
 	char *start = *text;
-	char *to = start;
-	char *from = start;
+	char *end = start;
 
 	if (!start) {
 		return NULL;
 	}
-	while (*from && *from != separator) {
-		from += *from == '\\' && from[1] == separator ? 1 : 0;
-		*to++ = *from++;
+	while (*end && *end != separator) {
+		end += *end == '\\' && end[1] ? 2 : 1;
 	}
-	*text = *from ? from + 1 : NULL;
-	*to = '\0';
+	*text = *end ? end + 1 : NULL;
+	*end = '\0';
 	return start;
 }
 
-static int set_lowers(struct dropin *dropin, const char *value)
+/* Takes the backslashes out, in place: what follows one stands for itself. */
+static const char *unescape(char *text)
 {
-	AUTO_FREE char *copy = strdup(value);
-	char *rest = copy;
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		from += *from == '\\' && from[1] ? 1 : 0;
+		*to++ = *from;
+	}
+	*to = '\0';
+	return text;
+}
+
+static void release_lowers(struct dropin *dropin)
+{
+	while (dropin->lower_count) {
+		free(dropin->lowers[--dropin->lower_count]);
+	}
+}
+
+static int set_lowers(struct dropin *dropin, char *value)
+{
 	char *piece;
 
-	while ((piece = next_piece(&rest, ':'))) {
-		int error =
-			dropin->lower_count == LOWERS_MAX
-				? complain("too many lowers in", value, -E2BIG)
+	release_lowers(dropin);
+	while ((piece = next_piece(&value, ':'))) {
+		int error;
+
+		unescape(piece);
+		error = dropin->lower_count == LOWERS_MAX
+				? -E2BIG
 				: resolve(piece,
 					  &dropin->lowers[dropin->lower_count]);
-
 		if (error) {
 			return error;
 		}
@@ -80,22 +97,28 @@ static int set_lowers(struct dropin *dropin, const char *value)
 	return 0;
 }
 
-static int set_upper(struct dropin *dropin, const char *value)
+static int set_folder(char **folder, char *value)
 {
-	return resolve(value, &dropin->upper);
+	free(*folder);
+	return resolve(unescape(value), folder);
 }
 
-static int set_work(struct dropin *dropin, const char *value)
+static int set_upper(struct dropin *dropin, char *value)
 {
-	return resolve(value, &dropin->work);
+	return set_folder(&dropin->upper, value);
 }
 
-static int set_users(struct dropin *dropin, const char *value)
+static int set_work(struct dropin *dropin, char *value)
+{
+	return set_folder(&dropin->work, value);
+}
+
+static int set_users(struct dropin *dropin, char *value)
 {
 	return ids_parse(&dropin->serving.ids.users, value);
 }
 
-static int set_groups(struct dropin *dropin, const char *value)
+static int set_groups(struct dropin *dropin, char *value)
 {
 	return ids_parse(&dropin->serving.ids.groups, value);
 }
@@ -105,24 +128,25 @@ static int squash(struct id_map *map, const char *value)
 	char *end;
 	unsigned long id = strtoul(value, &end, 10);
 
-	if (end == value || *end || id > UINT32_MAX) {
+	/* The last number, -1, is no user's. */
+	if (*value < '0' || *value > '9' || *end || id >= UINT32_MAX) {
 		return -EINVAL;
 	}
 	map->squash = (int64_t)id;
 	return 0;
 }
 
-static int set_squash_uid(struct dropin *dropin, const char *value)
+static int set_squash_uid(struct dropin *dropin, char *value)
 {
 	return squash(&dropin->serving.ids.users, value);
 }
 
-static int set_squash_gid(struct dropin *dropin, const char *value)
+static int set_squash_gid(struct dropin *dropin, char *value)
 {
 	return squash(&dropin->serving.ids.groups, value);
 }
 
-static int set_squash_root(struct dropin *dropin, const char *value)
+static int set_squash_root(struct dropin *dropin, char *value)
 {
 	(void)value;
 	dropin->serving.ids.users.squash = 0;
@@ -130,15 +154,15 @@ static int set_squash_root(struct dropin *dropin, const char *value)
 	return 0;
 }
 
-static int set_fs_name(struct dropin *dropin, const char *value)
+static int set_fs_name(struct dropin *dropin, char *value)
 {
 	/* Lives until exit, as the options do. */
-	dropin->serving.attach.fs_name = strdup(value);
+	dropin->serving.attach.fs_name = strdup(unescape(value));
 	return dropin->serving.attach.fs_name ? 0 : -ENOMEM;
 }
 
 #define FLAG(name, field, value_)                                              \
-	static int set_##name(struct dropin *dropin, const char *value)        \
+	static int set_##name(struct dropin *dropin, char *value)              \
 	{                                                                      \
 		(void)value;                                                   \
 		dropin->serving.attach.field = value_;                         \
@@ -157,7 +181,7 @@ FLAG(exec, no_exec, false)
 FLAG(noatime, no_atime, true)
 
 /* What is so anyway, or asks for nothing that could go wrong. */
-static int set_nothing(struct dropin *dropin, const char *value)
+static int set_nothing(struct dropin *dropin, char *value)
 {
 	(void)dropin;
 	(void)value;
@@ -167,7 +191,7 @@ static int set_nothing(struct dropin *dropin, const char *value)
 static const struct dropin_option {
 	const char *name;
 	bool has_value;
-	int (*set)(struct dropin *dropin, const char *value);
+	int (*set)(struct dropin *dropin, char *value);
 } known_options[] = {
 	{"lowerdir", true, set_lowers},
 	{"upperdir", true, set_upper},
@@ -190,9 +214,16 @@ static const struct dropin_option {
 	{"noatime", false, set_noatime},
 	{"atime", false, set_nothing},
 	{"relatime", false, set_nothing},
+	{"nodiratime", false, set_nothing},
+	{"lazytime", false, set_nothing},
+	{"async", false, set_nothing},
+	{"defaults", false, set_nothing},
 	{"default_permissions", false, set_nothing},
 	/* Nothing is synced that nobody asked to have synced. */
 	{"volatile", false, set_nothing},
+	{"fsync", true, set_nothing},
+	/* ACLs are the disk's; where it has none, there are none. */
+	{"noacl", false, set_nothing},
 	/* Numbers of several disks are told apart anyway (fs_map_ino). */
 	{"xino", true, set_nothing},
 	/* Link counts are right, and directories' don't change. */
@@ -373,9 +404,7 @@ static int run(struct dropin *dropin)
 
 static void dropin_release(struct dropin *dropin)
 {
-	for (unsigned int i = 0; i < dropin->lower_count; i++) {
-		free(dropin->lowers[i]);
-	}
+	release_lowers(dropin);
 	free(dropin->upper);
 	free(dropin->work);
 	free(dropin->mount_point);

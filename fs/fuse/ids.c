@@ -1,40 +1,73 @@
 #include "ids.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* A number up to ':' or the end; *text is moved behind it. */
+/* The kernel's default for numbers that have none (fs.overflowuid). */
+#define IDS_NOBODY 65534
+
+/* A number that ends at ':' or at the end; *text is moved there. */
 static int parse_number(const char **text, uint32_t *ret_number)
 {
 	char *end;
 	unsigned long number;
 
+	if (**text < '0' || **text > '9') {
+		return -EINVAL;
+	}
 	errno = 0;
 	number = strtoul(*text, &end, 10);
-	if (errno || end == *text || number > UINT32_MAX || **text == '-' ||
-	    (*end && *end != ':')) {
+	if (errno || number > UINT32_MAX || (*end && *end != ':')) {
 		return -EINVAL;
 	}
 	*ret_number = (uint32_t)number;
-	*text = *end ? end + 1 : end;
+	*text = end;
 	return 0;
+}
+
+/* podman starts the list with a ':', and fuse-overlayfs takes any number. */
+static void skip_colons(const char **text)
+{
+	*text += strspn(*text, ":");
+}
+
+static int parse_range(const char **text, struct id_range *range)
+{
+	uint32_t *numbers[] = {&range->disk, &range->shown, &range->count};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		int error = parse_number(text, numbers[i]);
+
+		if (error) {
+			return error;
+		}
+		skip_colons(text);
+	}
+	/* The last number, -1, is no user's. */
+	return range->count > UINT32_MAX - range->disk ||
+			       range->count > UINT32_MAX - range->shown
+		       ? -EINVAL
+		       : 0;
 }
 
 int ids_parse(struct id_map *map, const char *text)
 {
-	do {
-		struct id_range range;
-		int error = parse_number(&text, &range.shown);
+	struct id_range range;
+	unsigned int count = 0;
 
-		error = error ? error : parse_number(&text, &range.disk);
-		error = error ? error : parse_number(&text, &range.count);
+	skip_colons(&text);
+	do {
+		int error = parse_range(&text, &range);
+
 		if (error) {
 			return error;
 		}
-		if (map->count == IDS_RANGES_MAX) {
+		if (count == IDS_RANGES_MAX) {
 			return -E2BIG;
 		}
-		map->ranges[map->count++] = range;
+		map->ranges[count++] = range;
 	} while (*text);
+	map->count = count;
 	return 0;
 }
 
@@ -50,7 +83,7 @@ uint32_t ids_shown(const struct id_map *map, uint32_t disk)
 			return range->shown + (disk - range->disk);
 		}
 	}
-	return disk;
+	return map->count ? IDS_NOBODY : disk;
 }
 
 uint32_t ids_on_disk(const struct id_map *map, uint32_t shown)

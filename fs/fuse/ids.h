@@ -2,7 +2,9 @@
  * ids.h - user and group numbers shown as others, for containers.
  *
  * A map has ranges: `count` numbers from `shown` on, as programs see them, are
- * those from `disk` on. A number outside all ranges goes through unchanged.
+ * those from `disk` on. Where there are ranges, a disk's number outside all of
+ * them is shown as nobody's (65534): unchanged it could be that of another. What
+ * is shown and outside all ranges goes to the disk unchanged.
  * Squashing shows one number for all files, whatever the disk has.
  */
 #ifndef FS_FUSE_IDS_H
@@ -37,7 +39,8 @@ struct ids {
 		.users = {.squash = -1}, .groups = {.squash = -1 }             \
 	}
 
-/* "SHOWN:DISK:COUNT[:SHOWN:DISK:COUNT...]". -EINVAL, -E2BIG. */
+/* "DISK:SHOWN:COUNT[:DISK:SHOWN:COUNT...]", as fuse-overlayfs has it; replaces
+ * the ranges. -EINVAL, -E2BIG: `map` is then not to be used. */
 int ids_parse(struct id_map *map, const char *text) MUST_CHECK;
 
 uint32_t ids_shown(const struct id_map *map, uint32_t disk);
