@@ -96,36 +96,10 @@ done
 same 'no process of it is left' '' "$(daemon_pids)"
 check 'the lock is free' flock -n "$execution/lock" true
 
-# Serve the same folder again, as a launcher would.
-python3 - "$LEGATO_FS" "$execution" "$work/served" "$work/stop" <<'END' &
-import os, socket, subprocess, sys, time
-program, execution, served, stop = sys.argv[1:]
-ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-child = subprocess.Popen([program, "serve", "--execution", execution, "--control-fd",
-                          str(theirs.fileno())], pass_fds=[theirs.fileno()])
-theirs.close()
-message = ours.recv(100)
-open(served, "w").write(message.decode() or "end of file")
-while not os.path.exists(stop):
-    time.sleep(0.05)
-ours.close()
-sys.exit(child.wait())
-END
-server=$!
-pids+=("$server")
-mounts+=("$execution/mnt" "$execution/mnt/work")
-for ((i = 0; i < 100; i++)); do
-  [ -s "$work/served" ] && break
-  sleep 0.1
-done
-same 'it is served again' ready "$(cat "$work/served" 2>/dev/null)"
-again=$execution/mnt
-[ -d "$again/work" ] && again=$again/work
+serve_again "$execution"
 check 'all that was acknowledged is there, nothing is half there' verify "$again"
 check 'and it can be changed' sh -c "echo more >>$again/old150 && rm $again/old151 && test ! -e $again/old151"
-touch "$work/stop"
-wait "$server"
-same 'end of file on the control socket ends it, with status 0' 0 "$?"
+serve_end
 check 'and unmounts' sh -c "! grep -qF ' $execution/' /proc/self/mountinfo"
 base_untouched
 finish

@@ -237,3 +237,95 @@ fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/legato-test-XXXXXX")
 work=$(cd "$work" && pwd -P)
 chmod 755 "$work"
+
+# -------------------------------------------------- the three programs together
+
+# sandbox_begin: a checkout (a git repository) in a home folder, and a scratch
+# folder beside it. All of it is the test's own: HOME too.
+sandbox_begin() {
+  [ -x "${LEGATO_SANDBOX:-}" ] || skip_all 'legato-sandbox is not built'
+  [ -x "${LEGATO_DIFF:-}" ] || skip_all 'legato-diff is not built'
+  have bwrap || skip_all 'there is no bwrap'
+  can_fuse || skip_all '/dev/fuse is not open to this user'
+  export HOME=$work/home
+  unset XDG_STATE_HOME XDG_CONFIG_HOME
+  state=$work/state checkout=$HOME/src/project
+  mkdir -p "$state" "$checkout"
+  git config --global user.name 'Test Person'
+  git config --global user.email test@example.org
+  cd "$checkout" || exit 1
+  git init -q -b main .
+  mkdir -p src doc
+  printf 'line %d\n' {1..30} >src/a.c
+  printf 'b %d\n' {1..30} >src/b.c
+  echo doc >doc/page
+  ln -s a.c src/link
+  printf '#!/bin/sh\necho tool\n' >tool
+  chmod +x tool
+  git add . && git commit -q -m start
+  base=$checkout
+  tree_of "$base" >"$work/base.before"
+}
+
+# run OPTION... -- COMMAND...: the launcher over the checkout.
+run() {
+  (cd "$checkout" && timeout 120 "$LEGATO_SANDBOX" run --scratch-dir "$state" "$@" </dev/null)
+}
+inside() { run -- "$@"; }
+
+# A script that tries what a sandbox must refuse, such as mounting: should
+# there be no sandbox around it, it ends before it can do harm.
+inside_only() { # SCRIPT
+  run -- sh -c "test \"\$(readlink /proc/self/ns/mnt)\" != '$(readlink /proc/self/ns/mnt)' || { echo 'not in a sandbox'; exit 99; }
+$1"
+}
+verb() { timeout 60 "$LEGATO_SANDBOX" "$1" --scratch-dir "$state" "${@:2}" </dev/null; }
+changes() { timeout 60 "$LEGATO_DIFF" --scratch-dir "$state" "$@" </dev/null; }
+executions() { ls -A "$state"; }
+
+# The processes that have something to do with this test, but for its scripts:
+# launchers, daemons and commands, by the folder in their arguments.
+leftovers() {
+  local process name
+  for process in /proc/[0-9]*; do
+    name=$(cat "$process/comm" 2>/dev/null) || continue
+    case $name in bash | timeout | meson | python* | sed | ls | cat | tr | grep) continue ;; esac
+    if tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qF -e "$work" -e "marker-${work##*-}"; then
+      printf '%s %s\n' "${process#/proc/}" "$name"
+    fi
+  done
+  grep -F " $work/" /proc/self/mountinfo | cut -d' ' -f5
+}
+
+nothing_left() { # NAME: waits for what is just ending
+  local i
+  for ((i = 0; i < 50; i++)); do
+    [ -n "$(leftovers)" ] || break
+    sleep 0.1
+  done
+  same "$1" '' "$(leftovers)"
+}
+
+# serve_again EXECUTION: mounts an ended execution again, as a test of its own;
+# the folder of its first view is $again. serve_end is a test too.
+serve_again() {
+  local i
+  python3 "$tests/lib/serve.py" "$LEGATO_FS" "$1" "$work/served" "$work/stop" &
+  server=$!
+  pids+=("$server")
+  mounts+=("$1/mnt")
+  for ((i = 0; i < 100; i++)); do
+    [ -s "$work/served" ] && break
+    sleep 0.1
+  done
+  same 'it is served again' ready "$(cat "$work/served" 2>/dev/null)"
+  again=$1/mnt
+  if [ -d "$again/work" ]; then again=$again/work; fi
+}
+serve_end() {
+  local status=0
+  touch "$work/stop"
+  wait "$server" || status=$?
+  rm -f "$work/stop" "$work/served"
+  same 'end of file on the control socket ends it, with status 0' 0 "$status"
+}
