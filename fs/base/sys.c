@@ -259,6 +259,25 @@ int sys_fstatat(int dirfd, const char *name, struct stat *ret_st)
 			     .ret_size = sizeof(*ret_st));
 }
 
+int sys_birth_time(int dirfd, const char *name, struct timespec *ret_time)
+{
+	struct statx st;
+	int error;
+
+	FAULT(statx);
+	error = RETRY(statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH,
+			    STATX_BTIME, &st));
+	if (error) {
+		return error;
+	}
+	*ret_time = (struct timespec){0};
+	if (st.stx_mask & STATX_BTIME) {
+		ret_time->tv_sec = st.stx_btime.tv_sec;
+		ret_time->tv_nsec = st.stx_btime.tv_nsec;
+	}
+	return 0;
+}
+
 int sys_fstat(int fd, struct stat *ret_st)
 {
 	FAULT(fstat);

@@ -53,6 +53,9 @@ int sys_syncfs(int fd) MUST_CHECK;
 
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st) MUST_CHECK;
 int sys_fstat(int fd, struct stat *ret_st) MUST_CHECK;
+/* When it was made; 0 where the disk does not say. */
+int sys_birth_time(int dirfd, const char *name,
+		   struct timespec *ret_time) MUST_CHECK;
 int sys_fstatvfs(int fd, struct statvfs *ret_st) MUST_CHECK;
 int sys_faccessat(int dirfd, const char *name, int mode) MUST_CHECK;
 ssize_t sys_readlinkat(int dirfd, const char *name, char *target,

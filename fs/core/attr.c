@@ -76,7 +76,7 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 			      (node_in_upper(node) || node->lowers->count > 1);
 
 		st.st_nlink = node->removed ? 0 : merged ? 1 : st.st_nlink;
-	} else if (node->removed && !node_in_upper(node)) {
+	} else if (node->removed && !node_in_upper(node) && st.st_nlink) {
 		st.st_nlink--;
 	}
 	*ret_st = st;

@@ -23,7 +23,8 @@ struct copy {
 	struct node *node;
 	struct place from; /* released by the caller of make_copy */
 	struct stat st;
-	int to_fd; /* the work folder */
+	struct origin origin; /* st, and the time of birth */
+	int to_fd;            /* the work folder */
 	char temp[VIEW_TEMP_BYTES];
 	int fd;        /* of a regular file, O_RDWR; -1 for others */
 	bool truncate; /* the copy is to have `size` bytes */
@@ -32,6 +33,19 @@ struct copy {
 
 /* Its loss is part of every change of the data, truncation included. */
 #define CAPABILITY_ATTR "security.capability"
+
+/* Looks at what is to be copied. */
+static int stat_source(struct copy *copy)
+{
+	int fd = copy->from.dir->fd;
+	int error = sys_fstatat(fd, copy->from.name, &copy->st);
+
+	if (error) {
+		return error;
+	}
+	origin_from_stat(&copy->origin, &copy->st);
+	return origin_add_birth(&copy->origin, fd, copy->from.name);
+}
 
 static int copy_one_xattr(const struct copy *copy, const char *attr)
 {
@@ -85,18 +99,17 @@ static int copy_xattrs(const struct copy *copy)
 /* The base's identity. A disk without attributes goes without. */
 static int write_origin(const struct copy *copy)
 {
-	struct origin origin;
 	struct stat st;
 	int error;
 
-	origin_from_stat(&origin, &copy->st);
 	if (S_ISREG(copy->st.st_mode) || S_ISDIR(copy->st.st_mode)) {
-		error = origin_write(copy->to_fd, copy->temp, &origin);
+		error = origin_write(copy->to_fd, copy->temp, &copy->origin);
 		return error == -EOPNOTSUPP || error == -EPERM ? 0 : error;
 	}
 	error = sys_fstatat(copy->to_fd, copy->temp, &st);
 	return error ? error
-		     : links_write_origin(copy->node->view, st.st_ino, &origin);
+		     : links_write_origin(copy->node->view, st.st_ino,
+					  &copy->origin);
 }
 
 /* Everything but the data. Owner before mode (chown clears bits), attributes
@@ -247,24 +260,9 @@ static int link_name(struct node *dir, const char *key, const char *name)
 static int place_linked(const struct copy *copy)
 {
 	struct node *node = copy->node;
-	char key[ORIGIN_KEY_BYTES];
-	struct origin origin;
-	int error;
+	int error = links_add_copy(node->view, copy->temp, node->link_key,
+				   copy->st.st_nlink);
 
-	/* As the copy's own origin has it: the base may have been changed
-	 * since the node got its key. */
-	origin_from_stat(&origin, &copy->st);
-	origin_key(&origin, key);
-	if (strcmp(key, node->link_key) != 0) {
-		char *again = strdup(key);
-
-		if (!again) {
-			return -ENOMEM;
-		}
-		free(node->link_key);
-		node->link_key = again;
-	}
-	error = links_add_copy(node->view, copy->temp, key, copy->st.st_nlink);
 	if (error) {
 		return error;
 	}
@@ -298,9 +296,7 @@ static int copyup_dir(struct node *dir)
 		return 0;
 	}
 	error = dir->removed ? -ENOENT : place_of(dir, &copy.from);
-	if (!error) {
-		error = sys_fstatat(copy.from.dir->fd, "", &copy.st);
-	}
+	error = error ? error : stat_source(&copy);
 	error = error ? error : make_copy(&copy);
 	error = error ? error : place_copy(&copy);
 	if (error) {
@@ -330,6 +326,70 @@ static int copyup_dirs(struct node *dir)
 	return 0;
 }
 
+/* Opens the source at its place, for a copy that goes on without the node's
+ * lock: the name is the node's. */
+static int open_source_locked(struct copy *copy)
+{
+	struct place place = {0};
+	int error = place_of(copy->node, &place);
+	int fd = -1;
+
+	if (!error && !*place.name) {
+		copy->from = place;
+		return stat_source(copy);
+	}
+	if (!error) {
+		fd = place_open(&place, O_PATH);
+		error = fd < 0 ? fd : 0;
+	}
+	place_release(&place);
+	if (error) {
+		return error;
+	}
+	copy->from = (struct place){.dir = fdref_new(fd, false), .name = ""};
+	return copy->from.dir ? stat_source(copy) : -ENOMEM;
+}
+
+/* Whether that is what the kernel knows as this node: somebody may have put
+ * another file at its name in the base. */
+static bool is_source(const struct copy *copy)
+{
+	const struct node *node = copy->node;
+
+	return (copy->st.st_mode & S_IFMT) == node->type &&
+	       (!S_ISREG(node->type) || node->removed ||
+		node_is_keyed_by(node, copy->st.st_dev, copy->st.st_ino));
+}
+
+/* Somebody has taken the file's name away in the base. As on a disk, whoever
+ * has it open goes on with it, if only a descriptor of it is left. */
+static int use_open_source_locked(struct copy *copy)
+{
+	struct node *node = copy->node;
+	struct fdref *open = file_open_fd_locked(node);
+
+	if (!open) {
+		return -ESTALE;
+	}
+	place_release(&copy->from);
+	fdref_put(node->pinned);
+	node->pinned = open;
+	node->removed = true;
+	copy->from = (struct place){.dir = fdref_get(open), .name = ""};
+	return stat_source(copy);
+}
+
+static int find_source_locked(struct copy *copy)
+{
+	int error = open_source_locked(copy);
+
+	if (error == -ENOENT || error == -ELOOP ||
+	    (!error && !is_source(copy))) {
+		error = use_open_source_locked(copy);
+	}
+	return error;
+}
+
 /* Where to copy from, with the directories above ready. */
 static int start_file(struct copy *copy)
 {
@@ -341,23 +401,9 @@ static int start_file(struct copy *copy)
 		error = copyup_dirs(node->parent);
 	}
 	lock_take(&node->lock);
-	error = error ? error : place_of(node, &copy->from);
-	/* The name is the node's; the copy goes on without its lock. */
-	if (!error && *copy->from.name) {
-		int fd = sys_openat(copy->from.dir->fd, copy->from.name,
-				    O_PATH | O_NOFOLLOW, 0);
-
-		place_release(&copy->from);
-		copy->from.name = "";
-		copy->from.dir = fd < 0 ? NULL : fdref_new(fd, false);
-		error = fd < 0 ? fd : copy->from.dir ? 0 : -ENOMEM;
-	}
+	error = error ? error : find_source_locked(copy);
 	lock_drop(&node->lock);
 	rwlock_drop(&node->view->tree);
-	error = error ? error : sys_fstat(copy->from.dir->fd, &copy->st);
-	if (!error && (copy->st.st_mode & S_IFMT) != node->type) {
-		error = -ESTALE;
-	}
 	return error;
 }
 
@@ -542,7 +588,7 @@ int copyup_root(struct view *view)
 	}
 	error = view_dir_fd(view->root, VIEW_SLOT_LOWER(0), &copy.from.dir);
 	copy.from.name = "";
-	error = error ? error : sys_fstat(copy.from.dir->fd, &copy.st);
+	error = error ? error : stat_source(&copy);
 	error = error ? error : copy_attributes(&copy);
 	place_release(&copy.from);
 	return error;

@@ -115,6 +115,11 @@ static struct fdref *known_fd_locked(struct node *node, bool writable)
 		       : fdcache_find(cache_of(node), node->id, SLOT_READ);
 }
 
+struct fdref *file_open_fd_locked(struct node *node)
+{
+	return known_fd_locked(node, false);
+}
+
 /* A reference to a descriptor that holds the data now. */
 static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
 {

@@ -41,6 +41,10 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 int file_truncate(struct fs *fs, struct node *node, off_t size,
 		  const struct caller *caller) MUST_CHECK;
 
+/* A descriptor of the data that is open anyway: a reference, or NULL. The
+ * caller holds the node's lock. */
+struct fdref *file_open_fd_locked(struct node *node);
+
 /* The node goes away, or no longer holds what its descriptors hold. */
 void file_forget_fds(struct node *node);
 

@@ -221,7 +221,8 @@ static int find_in_upper(struct node *parent, const char *name,
 
 /* A base file with several names: the data may be in the upper under another
  * one, and names may be gone. */
-static int find_links(const struct view *view, struct found *found)
+static int find_links(const struct view *view, int dirfd, const char *name,
+		      struct found *found)
 {
 	dev_t dev = found->st.st_dev;
 	ino_t ino = found->st.st_ino;
@@ -235,6 +236,10 @@ static int find_links(const struct view *view, struct found *found)
 		return 0;
 	}
 	origin_from_stat(&origin, &found->st);
+	error = origin_add_birth(&origin, dirfd, name);
+	if (error) {
+		return error;
+	}
 	origin_key(&origin, found->link_key);
 	error = links_read_count(view, found->link_key, &count);
 	if (error <= 0) {
@@ -274,7 +279,7 @@ static int find_in_lowers(struct node *parent, const char *name,
 		found->dev = found->st.st_dev;
 		found->ino = found->st.st_ino;
 		if (!S_ISDIR(found->st.st_mode)) {
-			return find_links(parent->view, found);
+			return find_links(parent->view, dir->fd, name, found);
 		}
 		error = collect_lowers(parent, i, name, &found->lowers,
 				       &found->st);

@@ -3,9 +3,9 @@
  *
  * A map has ranges: `count` numbers from `shown` on, as programs see them, are
  * those from `disk` on. Where there are ranges, a disk's number outside all of
- * them is shown as nobody's (65534): unchanged it could be that of another. What
- * is shown and outside all ranges goes to the disk unchanged.
- * Squashing shows one number for all files, whatever the disk has.
+ * them is shown as nobody's (65534): unchanged it could be that of another.
+ * What is shown and outside all ranges goes to the disk unchanged. Squashing
+ * shows one number for all files, whatever the disk has.
  */
 #ifndef FS_FUSE_IDS_H
 #define FS_FUSE_IDS_H

@@ -175,9 +175,6 @@ int main(int argc, char **argv)
 	if (strcmp(command, "mount") == 0) {
 		return mount_command(argc - 1, argv + 1);
 	}
-	if (command[0] == '-' && strncmp(command, "--", 2) != 0) {
-		return dropin_command(argc, argv);
-	}
 	if (strcmp(command, "--version") == 0) {
 		puts("legato-fs " LEGATO_VERSION);
 		return EXIT_SUCCESS;
@@ -185,6 +182,12 @@ int main(int argc, char **argv)
 	if (strcmp(command, "--help") == 0) {
 		fputs(usage_text, stdout);
 		return EXIT_SUCCESS;
+	}
+	for (int i = 1; i < argc; i++) {
+		/* As mount(8) calls it, a source may come first. */
+		if (strncmp(argv[i], "-o", 2) == 0) {
+			return dropin_command(argc, argv);
+		}
 	}
 	return usage();
 }

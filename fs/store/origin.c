@@ -25,6 +25,17 @@ void origin_from_stat(struct origin *ret_origin, const struct stat *st)
 	};
 }
 
+int origin_add_birth(struct origin *origin, int dirfd, const char *name)
+{
+	struct timespec birth;
+	int error = sys_birth_time(dirfd, name, &birth);
+
+	if (!error) {
+		origin->birth_ns = to_ns(&birth);
+	}
+	return error;
+}
+
 bool origin_matches(const struct origin *origin, const struct stat *st)
 {
 	struct origin now;
@@ -39,7 +50,7 @@ bool origin_matches(const struct origin *origin, const struct stat *st)
 void origin_key(const struct origin *origin, char ret_key[ORIGIN_KEY_BYTES])
 {
 	snprintf(ret_key, ORIGIN_KEY_BYTES, "%" PRIx64 "-%" PRIx64 "-%" PRIx64,
-		 origin->dev, origin->ino, origin->ctime_ns);
+		 origin->dev, origin->ino, origin->birth_ns);
 }
 
 int origin_write(int dirfd, const char *name, const struct origin *origin)
@@ -51,6 +62,7 @@ int origin_write(int dirfd, const char *name, const struct origin *origin)
 		.size_bytes = htole64(origin->size_bytes),
 		.mtime_ns = htole64(origin->mtime_ns),
 		.ctime_ns = htole64(origin->ctime_ns),
+		.birth_ns = htole64(origin->birth_ns),
 	};
 
 	return sys_setxattrat(dirfd, name, ORIGIN_ATTR, &record, sizeof(record),
@@ -78,6 +90,7 @@ int origin_read(int dirfd, const char *name, struct origin *ret_origin)
 		.size_bytes = le64toh(record.size_bytes),
 		.mtime_ns = le64toh(record.mtime_ns),
 		.ctime_ns = le64toh(record.ctime_ns),
+		.birth_ns = le64toh(record.birth_ns),
 	};
 	return 1;
 }

@@ -18,17 +18,25 @@ struct origin {
 	uint64_t size_bytes;
 	uint64_t mtime_ns;
 	uint64_t ctime_ns;
+	uint64_t birth_ns; /* 0: not known */
 };
 
+/* All but the time of birth, which stat does not have. */
 void origin_from_stat(struct origin *ret_origin, const struct stat *st);
+
+/* Adds the time of birth of `name` in `dirfd` ("" = dirfd itself); 0 where the
+ * disk does not say. */
+int origin_add_birth(struct origin *origin, int dirfd,
+		     const char *name) MUST_CHECK;
 
 /* Whether `st` is still the very file, unchanged since. */
 bool origin_matches(const struct origin *origin, const struct stat *st);
 
 /*
  * The name by which a file with several names is kept in the links folder
- * (core/links.h): "<device>-<inode>-<ctime>" in hexadecimal. The change time
- * tells a later file with the same number from it.
+ * (core/links.h): "<device>-<inode>-<birth>" in hexadecimal. The time of birth
+ * tells a later file with the same number from it; unlike the other times it
+ * does not change when the file is touched.
  */
 #define ORIGIN_KEY_BYTES 56
 void origin_key(const struct origin *origin, char ret_key[ORIGIN_KEY_BYTES]);

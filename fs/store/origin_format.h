@@ -4,7 +4,7 @@
  * user.legato.origin holds the identity of the base file at the moment of
  * copy-up. The view takes the inode number from it, so that the number is
  * constant for life; legato-diff tells renames and "base moved" by it.
- * 48 bytes, so that it fits into the inode on ext4 (256-byte inodes).
+ * 56 bytes, the most that fits into the inode on ext4 (256-byte inodes).
  */
 #ifndef FS_STORE_ORIGIN_FORMAT_H
 #define FS_STORE_ORIGIN_FORMAT_H
@@ -26,10 +26,11 @@ struct origin_record {
 	uint64_t size_bytes;
 	uint64_t mtime_ns;
 	uint64_t ctime_ns;
+	uint64_t birth_ns; /* 0: the disk does not say */
 };
 
-static_assert(sizeof(struct origin_record) == 48, "on-disk size");
+static_assert(sizeof(struct origin_record) == 56, "on-disk size");
 static_assert(offsetof(struct origin_record, dev) == 8, "on-disk layout");
-static_assert(offsetof(struct origin_record, ctime_ns) == 40, "on-disk layout");
+static_assert(offsetof(struct origin_record, birth_ns) == 48, "on-disk layout");
 
 #endif

@@ -154,6 +154,10 @@ static int stat_link(const struct walk *walk, struct shown *shown)
 	    links->root_fd < 0) {
 		return 0;
 	}
+	error = origin_add_birth(&shown->side.id, shown->dirfd, shown->name);
+	if (error) {
+		return error == -ENOENT ? 0 : error;
+	}
 	origin_key(&shown->side.id, shown->link);
 	error = sys_fstatat(links->root_fd, shown->link, &st);
 	if (error) {

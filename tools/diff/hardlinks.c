@@ -67,7 +67,7 @@ static bool parse_link(const char *name, struct origin *ret_id)
 	if (*end != '-') {
 		return false;
 	}
-	ret_id->ctime_ns = strtoull(end + 1, NULL, 16);
+	ret_id->birth_ns = strtoull(end + 1, NULL, 16);
 	origin_key(ret_id, again);
 	return strcmp(name, again) == 0;
 }
@@ -165,6 +165,10 @@ static int add_name(struct search *search, int dirfd, const char *name,
 		return -ENOMEM;
 	}
 	change_side_from_stat(&change->old_side, st);
+	flags = origin_add_birth(&change->old_side.id, dirfd, name);
+	if (flags) {
+		trouble_error(search->trouble, "read", path, flags);
+	}
 	origin_key(&change->old_side.id, link);
 	change->place = PLACE_LINKS;
 	change->place_path = strdup(link);
