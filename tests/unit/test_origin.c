@@ -46,18 +46,44 @@ static void survives_the_disk(void **state)
 
 static void is_little_endian_on_disk(void **state)
 {
-	static const unsigned char wanted[48] = {
+	static const unsigned char wanted[56] = {
 		[0] = 1,     [8] = 0x02,  [9] = 0x01,  [16] = 3,    [24] = 4,
 		[32] = 0xff, [33] = 0xff, [34] = 0xff, [35] = 0xff, [36] = 0xff,
-		[37] = 0xff, [38] = 0xff, [39] = 0xff, [40] = 6,
+		[37] = 0xff, [38] = 0xff, [39] = 0xff, [40] = 6,    [48] = 7,
 	};
-	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6};
+	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6, 7};
 	unsigned char raw[64];
 
 	(void)state;
 	assert_int_equal(origin_write(here, "", &origin), 0);
-	assert_int_equal(getxattr(".", ORIGIN_ATTR, raw, sizeof(raw)), 48);
+	assert_int_equal(getxattr(".", ORIGIN_ATTR, raw, sizeof(raw)), 56);
 	assert_memory_equal(raw, wanted, sizeof(wanted));
+}
+
+static void birth_is_in_the_key_and_touching_is_not(void **state)
+{
+	const struct timespec times[2] = {{1, 0}, {1, 0}};
+	struct origin origin;
+	char before[ORIGIN_KEY_BYTES];
+	char after[ORIGIN_KEY_BYTES];
+	struct stat st;
+
+	(void)state;
+	temp_write("f", "x", 1);
+	stat_of("f", &st);
+	origin_from_stat(&origin, &st);
+	assert_int_equal(origin_add_birth(&origin, here, "f"), 0);
+	origin_key(&origin, before);
+	assert_int_equal(utimensat(here, "f", times, 0), 0);
+	stat_of("f", &st);
+	origin_from_stat(&origin, &st);
+	assert_int_equal(origin_add_birth(&origin, here, "f"), 0);
+	origin_key(&origin, after);
+	assert_string_equal(before, after);
+	origin.birth_ns++;
+	origin_key(&origin, after);
+	assert_string_not_equal(before, after);
+	assert_int_equal(origin_add_birth(&origin, here, "none"), -ENOENT);
 }
 
 static void any_change_shows(void **state)
@@ -115,14 +141,14 @@ static void none_and_broken_ones(void **state)
 	temp_write("f", "", 0);
 	fd = open("f", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(origin_read(fd, "", &untouched), 0);
-	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 47, 0), 0);
+	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 55, 0), 0);
 	assert_int_equal(origin_read(fd, "", &untouched), -EBADMSG);
-	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 49, 0), 0);
+	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 57, 0), 0);
 	assert_int_equal(origin_read(fd, "", &untouched), -EBADMSG);
 	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 0, 0), 0);
 	assert_int_equal(origin_read(fd, "", &untouched), -EBADMSG);
 	raw[0] = ORIGIN_VERSION + 1;
-	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 48, 0), 0);
+	assert_int_equal(fsetxattr(fd, ORIGIN_ATTR, raw, 56, 0), 0);
 	assert_int_equal(origin_read(fd, "", &untouched), -EBADMSG);
 	assert_int_equal(untouched.ino, 77);
 	close(fd);
@@ -149,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ORIGIN_TEST(survives_the_disk),
 		ORIGIN_TEST(is_little_endian_on_disk),
+		ORIGIN_TEST(birth_is_in_the_key_and_touching_is_not),
 		ORIGIN_TEST(any_change_shows),
 		ORIGIN_TEST(times_before_1970),
 		ORIGIN_TEST(none_and_broken_ones),
