@@ -91,27 +91,29 @@ const char *state_name(enum state state)
 	return names[state];
 }
 
+/* "line at 0000016" and so on: every 16 bytes tell where they belong. */
+static const char *big_content(void)
+{
+	static char content[STATE_BIG_BYTES + 1];
+
+	for (int off = 0; off < STATE_BIG_BYTES; off += 16) {
+		snprintf(content + off, sizeof(content) - (size_t)off,
+			 "line at %07d\n", off);
+	}
+	return content;
+}
+
 static int write_file(const char *name, const char *data)
 {
 	AUTO_FD fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	char line[32];
+	ssize_t len;
 
 	if (fd < 0) {
 		return -1;
 	}
-	if (data) {
-		ssize_t len = (ssize_t)strlen(data);
-
-		return write(fd, data, (size_t)len) == len ? 0 : -1;
-	}
-	for (int off = 0; off < STATE_BIG_BYTES; off += 16) {
-		int len = snprintf(line, sizeof(line), "line at %07d\n", off);
-
-		if (write(fd, line, (size_t)len) != len) {
-			return -1;
-		}
-	}
-	return 0;
+	data = data ? data : big_content();
+	len = (ssize_t)strlen(data);
+	return write(fd, data, (size_t)len) == len ? 0 : -1;
 }
 
 static int make_item(const struct item *item)
