@@ -282,7 +282,28 @@ static void set_in_upper(struct node *node)
 	atomic_store_explicit(&node->in_upper, true, memory_order_release);
 }
 
-/* Copies up `dir`, whose parent is in the upper. Tree lock held, shared. */
+/* The node has no name left, so the copy gets none either. */
+static int keep_nameless(const struct copy *copy)
+{
+	struct node *node = copy->node;
+	int fd = sys_openat(copy->to_fd, copy->temp, O_PATH | O_NOFOLLOW, 0);
+	struct fdref *pinned;
+
+	if (fd < 0) {
+		return fd;
+	}
+	pinned = fdref_new(fd, false);
+	if (!pinned) {
+		return -ENOMEM;
+	}
+	fdref_put(node->pinned);
+	node->pinned = pinned;
+	discard_copy(copy);
+	return 0;
+}
+
+/* Copies up `dir`, whose parent is in the upper, or which was removed while in
+ * use. Tree lock held, shared. */
 static int copyup_dir(struct node *dir)
 {
 	AUTO_UNLOCK struct lock *outer = lock_taken(&dir->parent->lock);
@@ -295,10 +316,12 @@ static int copyup_dir(struct node *dir)
 	if (node_in_upper(dir)) {
 		return 0;
 	}
-	error = dir->removed ? -ENOENT : place_of(dir, &copy.from);
+	error = place_of(dir, &copy.from);
 	error = error ? error : stat_source(&copy);
 	error = error ? error : make_copy(&copy);
-	error = error ? error : place_copy(&copy);
+	if (!error) {
+		error = dir->removed ? keep_nameless(&copy) : place_copy(&copy);
+	}
 	if (error) {
 		discard_copy(&copy);
 	} else {
@@ -311,6 +334,9 @@ static int copyup_dir(struct node *dir)
 /* Copies up `dir` and what is above it. Tree lock held, shared. */
 static int copyup_dirs(struct node *dir)
 {
+	if (dir->removed) {
+		return copyup_dir(dir);
+	}
 	while (!node_in_upper(dir)) {
 		struct node *top = dir;
 		int error;
@@ -405,26 +431,6 @@ static int start_file(struct copy *copy)
 	lock_drop(&node->lock);
 	rwlock_drop(&node->view->tree);
 	return error;
-}
-
-/* The file lost its last name while it was copied: so does the copy. */
-static int keep_nameless(const struct copy *copy)
-{
-	struct node *node = copy->node;
-	int fd = sys_openat(copy->to_fd, copy->temp, O_PATH | O_NOFOLLOW, 0);
-	struct fdref *pinned;
-
-	if (fd < 0) {
-		return fd;
-	}
-	pinned = fdref_new(fd, false);
-	if (!pinned) {
-		return -ENOMEM;
-	}
-	fdref_put(node->pinned);
-	node->pinned = pinned;
-	discard_copy(copy);
-	return 0;
 }
 
 /* Makes the copy the node's data. Tree (shared), parent and node locked. */

@@ -154,22 +154,64 @@ static int make_views(struct mounting *mounting)
 	return 0;
 }
 
-static int make_execution(struct mounting *mounting)
+/* Nothing may be made inside a base, not even to find out that it can't be
+ * used. What the scratch folder will be is known by the part of its path that
+ * is there. */
+static int check_scratch(const struct manifest *manifest, const char *scratch)
+{
+	AUTO_FREE char *there = strdup(scratch);
+	AUTO_FREE char *path = NULL;
+
+	while (there && !(path = realpath(*there ? there : ".", NULL))) {
+		char *slash = strrchr(there, '/');
+
+		if (errno != ENOENT) {
+			return complain("cannot open", scratch, -errno);
+		}
+		*(slash == there ? slash + 1 : slash ? slash : there) = '\0';
+	}
+	for (size_t i = 0; path && i < manifest->n_views; i++) {
+		const struct manifest_view *view = &manifest->views[i];
+
+		if (view->kind == MANIFEST_OVERLAY &&
+		    path_is_within(path, view->base)) {
+			fprintf(stderr,
+				"legato-fs: scratch folder '%s' lies inside "
+				"'%s'\n",
+				scratch, view->base);
+			return -EINVAL;
+		}
+	}
+	return path ? 0 : -ENOMEM;
+}
+
+static int make_folder(struct mounting *mounting)
 {
 	AUTO_FREE char *fallback = NULL;
 	const char *scratch_dir = mounting->scratch_dir;
-	struct manifest *manifest = &mounting->manifest;
 	int error = 0;
 
 	if (!scratch_dir) {
 		error = execution_default_scratch(&fallback);
 		scratch_dir = fallback;
 	}
+	if (!error && check_scratch(&mounting->manifest, scratch_dir)) {
+		return -EINVAL;
+	}
 	error = error ? error
 		      : execution_create(&mounting->execution, scratch_dir);
+	return error ? complain("cannot make an execution in",
+				scratch_dir ? scratch_dir : "$HOME", error)
+		     : 0;
+}
+
+static int make_execution(struct mounting *mounting)
+{
+	struct manifest *manifest = &mounting->manifest;
+	int error = make_folder(mounting);
+
 	if (error) {
-		return complain("cannot make an execution in",
-				scratch_dir ? scratch_dir : "$HOME", error);
+		return error;
 	}
 	manifest->id = strdup(mounting->execution.id);
 	manifest->created_ns = now_ns();
@@ -185,10 +227,15 @@ static int make_execution(struct mounting *mounting)
 static int check_mount_point(struct mounting *mounting)
 {
 	const char *own = mounting->execution.path;
+	struct stat st;
 
 	mounting->mount_path = realpath(mounting->mount_point, NULL);
-	if (!mounting->mount_path) {
+	if (!mounting->mount_path || stat(mounting->mount_path, &st)) {
 		return complain("cannot open", mounting->mount_point, -errno);
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		return complain("cannot mount at", mounting->mount_point,
+				-ENOTDIR);
 	}
 	if (path_is_within(mounting->mount_path, own) ||
 	    path_is_within(own, mounting->mount_path)) {

@@ -140,9 +140,12 @@ static void entry_changed(const struct notifier *notifier, struct node *dir,
 	uint64_t id;
 
 	if (mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)) {
+		/* The tree lock: others hold only that, exclusively. */
+		rwlock_take_shared(&dir->view->tree);
 		lock_take(&dir->lock);
 		dirlist_changed(dir);
 		lock_drop(&dir->lock);
+		rwlock_drop(&dir->view->tree);
 		if (mask & IN_ISDIR) {
 			dir_entry_changed(notifier, dir, name, mask);
 		}

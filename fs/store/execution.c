@@ -97,6 +97,9 @@ static int make_folders(const char *path)
 	if (!copy) {
 		return -ENOMEM;
 	}
+	if (!*copy) {
+		return -ENOENT;
+	}
 	for (char *at = copy + 1; !error; at++) {
 		char c = *at;
 

@@ -92,8 +92,8 @@ class Execution:
     def set_origin(self, path, base_path):
         """What the daemon writes at copy-up, on the upper file `path`."""
         st = os.lstat(os.path.join(self.base, base_path))
-        record = struct.pack("<B7x5Q", 1, st.st_dev, st.st_ino, st.st_size,
-                             st.st_mtime_ns, st.st_ctime_ns)
+        record = struct.pack("<B7x6Q", 1, st.st_dev, st.st_ino, st.st_size,
+                             st.st_mtime_ns, st.st_ctime_ns, 0)
         os.setxattr(os.path.join(self.upper, path), ORIGIN_ATTR, record,
                     follow_symlinks=False)
 
