@@ -28,7 +28,7 @@ enum {
 	HANDED_COMMAND, /* for the shim */
 	HANDED_FILTER,
 	HANDED_STATUS,
-	HANDED_ERROR, /* the real stderr, for the command */
+	HANDED_ERROR, /* stderr, for the command */
 	HANDED_COUNT,
 };
 
@@ -84,21 +84,22 @@ static int open_status(struct bwrap *bwrap)
 	return pair[1];
 }
 
-static int dup_error(void)
+static int dup_error(int error_fd)
 {
-	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
+	int fd = fcntl(error_fd, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
 
 	return fd < 0 ? -errno : fd;
 }
 
 static int handed_open(struct handed *handed, struct bwrap *bwrap,
-		       const struct argv_plan *plan, char *const *command)
+		       const struct argv_plan *plan, char *const *command,
+		       int error_fd)
 {
 	int *fds = handed->fds;
 
 	fds[HANDED_FILTER] = filter_open();
 	fds[HANDED_STATUS] = open_status(bwrap);
-	fds[HANDED_ERROR] = dup_error();
+	fds[HANDED_ERROR] = dup_error(error_fd);
 	fds[HANDED_COMMAND] = open_strings(command);
 	fds[HANDED_ARGS] = open_args(plan, handed);
 	for (int i = 0; i < HANDED_COUNT; i++) {
@@ -110,7 +111,8 @@ static int handed_open(struct handed *handed, struct bwrap *bwrap,
 }
 
 static int start(struct bwrap *bwrap, const struct handed *handed,
-		 const char *program, const struct signals *signals)
+		 const char *program, const int fds[3],
+		 const struct signals *signals)
 {
 	/* bwrap is the sandbox's init: what it is given stands in
 	 * /proc/1/environ for the command to read. */
@@ -120,7 +122,8 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		.environment = nothing,
 		.keep_fds = handed->fds,
 		.n_keep_fds = HANDED_COUNT,
-		.output_fd = STDOUT_FILENO,
+		.input_fd = fds[STDIN_FILENO],
+		.output_fd = fds[STDOUT_FILENO],
 		.ignore_interrupts = true,
 		.die_with_parent = true,
 	};
@@ -134,15 +137,16 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 
 int bwrap_start(struct bwrap *bwrap, const char *program,
 		const struct argv_plan *plan, char *const *command,
-		const struct signals *signals)
+		const int fds[3], const struct signals *signals)
 {
 	AUTO(handed_close) struct handed handed;
-	int error = handed_open(&handed, bwrap, plan, command);
+	int error =
+		handed_open(&handed, bwrap, plan, command, fds[STDERR_FILENO]);
 
 	/* The sandbox's init becomes our child when bwrap ends before it, so
 	 * that its number stays its own until we have seen it end. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	error = error ? error : start(bwrap, &handed, program, signals);
+	error = error ? error : start(bwrap, &handed, program, fds, signals);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP, "cannot start '%s': %s",
 			       program, err_text(error));

@@ -39,11 +39,11 @@ struct bwrap {
 		.status = BUF_INIT                                             \
 	}
 
-/* Starts `program` by `plan`, whose descriptors are filled in here. 0 or an
- * exit code. */
+/* Starts `program` by `plan`, whose descriptors are filled in here. `fds` are
+ * the command's 0, 1 and 2 (relay.h). 0 or an exit code. */
 int bwrap_start(struct bwrap *bwrap, const char *program,
 		const struct argv_plan *plan, char *const *command,
-		const struct signals *signals) MUST_CHECK;
+		const int fds[3], const struct signals *signals) MUST_CHECK;
 
 /* Reads what there is. */
 void bwrap_read_status(struct bwrap *bwrap);

@@ -29,7 +29,8 @@ static int set_up_fds(const struct child *child,
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null_fd < 0 || dup2(child->errors_fd, STDERR_FILENO) < 0 ||
-	    (options->no_input && dup2(null_fd, STDIN_FILENO) < 0) ||
+	    dup2(options->no_input ? null_fd : options->input_fd,
+		 STDIN_FILENO) < 0 ||
 	    (options->output_fd != STDOUT_FILENO &&
 	     dup2(options->output_fd, STDOUT_FILENO) < 0)) {
 		return -errno;

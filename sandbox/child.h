@@ -6,7 +6,7 @@
  * programs talk to the person at once.
  *
  * Calling sequence: child_start, child_wait (which reaps), child_release.
- * Threads: the process has one.
+ * Threads: the main one. Those of relay.h may run beside it.
  */
 #ifndef SANDBOX_CHILD_H
 #define SANDBOX_CHILD_H
@@ -35,6 +35,7 @@ struct child_options {
 	const int *keep_fds;           /* inherited beside 0, 1 and 2 */
 	size_t n_keep_fds;
 	const char *directory;    /* NULL: ours */
+	int input_fd;             /* its stdin, unless no_input */
 	int output_fd;            /* its stdout */
 	char *const *environment; /* NULL: ours */
 	bool no_input;            /* stdin is /dev/null */

@@ -16,6 +16,7 @@
 #include "manifest.h"
 #include "plan.h"
 #include "programs.h"
+#include "relay.h"
 #include "signals.h"
 #include "spec.h"
 #include "summary.h"
@@ -34,6 +35,7 @@ struct run {
 	struct mounts mounts;
 	struct env env;
 	struct daemon daemon;
+	struct relay relay;
 	struct bwrap bwrap;
 	bool started; /* the command, so the folder is worth keeping */
 };
@@ -44,6 +46,7 @@ static void run_init(struct run *run, const struct spec *spec)
 		.spec = spec,
 		.execution = EXECUTION_INIT,
 		.daemon = DAEMON_INIT,
+		.relay = RELAY_INIT,
 		.bwrap = BWRAP_INIT,
 	};
 	manifest_init(&run->manifest);
@@ -157,15 +160,24 @@ static int start_command(struct run *run)
 		.cwd = run->spec->cwd,
 		.privileged = geteuid() == 0,
 	};
-
 	int came = signals_next(&run->signals);
+	int error;
+	int code;
 
 	/* From here on SIGINT is the command's. */
 	if (came) {
 		return EXIT_SIGNAL_BASE + came;
 	}
-	return bwrap_start(&run->bwrap, run->programs.bwrap, &plan,
-			   run->spec->command, &run->signals);
+	error = relay_start(&run->relay);
+	if (error) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot relay stdin and stdout: %s",
+			       err_text(error));
+	}
+	code = bwrap_start(&run->bwrap, run->programs.bwrap, &plan,
+			   run->spec->command, run->relay.fds, &run->signals);
+	relay_let_go(&run->relay);
+	return code;
 }
 
 static int set_up(struct run *run)
@@ -321,12 +333,16 @@ static void finish(struct run *run, int code)
 
 static int run_with_signals(struct run *run)
 {
+	struct outcome outcome = {0};
 	int code = set_up(run);
+	bool is_set_up = code == 0;
 
-	if (!code) {
-		struct outcome outcome = wait_for_end(run);
-
+	if (is_set_up) {
+		outcome = wait_for_end(run);
 		end_sandbox(run, &outcome);
+	}
+	relay_finish(&run->relay);
+	if (is_set_up) {
 		code = judge(run, &outcome);
 	}
 	finish(run, code);

@@ -7,9 +7,11 @@
  *	take signals and the terminal            give back
  *	make the execution, its views, manifest  remove the folder
  *	start the daemon, wait for its mount     stop it, remove the folder
- *	start bwrap                              kill it, stop, remove
+ *	relay the files that are 0, 1 and 2      end that, stop, remove
+ *	start bwrap                              kill it, and so on
  *	wait: command, daemon, signals           -
- *	end the sandbox, then the daemon         -
+ *	end the sandbox, move the last output    -
+ *	stop the daemon                          -
  *	record the end, print the summary        the folder stays
  *
  * Fail closed: until the command has started every failure ends in "remove

@@ -9,7 +9,7 @@
  *
  * Calling sequence: signals_take, once, before the first child; poll `fd`;
  * signals_restore_in_child in each child; signals_give_back at the end.
- * Threads: the process has one.
+ * Threads: the main one. Those of relay.h have all signals blocked.
  */
 #ifndef SANDBOX_SIGNALS_H
 #define SANDBOX_SIGNALS_H
