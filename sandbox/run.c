@@ -14,6 +14,7 @@
 #include "failure.h"
 #include "identity.h"
 #include "manifest.h"
+#include "owner.h"
 #include "plan.h"
 #include "programs.h"
 #include "relay.h"
@@ -297,8 +298,13 @@ static void record_end(struct run *run, int code)
 
 static void print_summary(const struct run *run)
 {
-	int error = diff_summary_print(stderr, &run->execution, &run->manifest);
+	int error;
 
+	/* The command may have left files that their owner can't read. Where
+	 * that can't be helped the summary says so. No thread runs by now. */
+	(void)owner_start();
+	error = diff_summary_print(stderr, &run->execution, &run->manifest);
+	owner_stop();
 	if (error) {
 		warning("cannot list the changes of '%s': %s",
 			run->execution.id, err_text(error));
