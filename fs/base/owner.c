@@ -124,6 +124,7 @@ CALL(openat, sys_openat(job->fd, job->name, m->flags, m->mode))
 CALL(open_beneath, sys_open_beneath(job->fd, job->name, m->flags))
 CALL(reopen, sys_reopen(job->fd, m->flags))
 CALL(fstatat, sys_fstatat(job->fd, job->name, job->data))
+CALL(birth_time, sys_birth_time(job->fd, job->name, job->data))
 CALL(readlinkat, sys_readlinkat(job->fd, job->name, job->data, m->ret_size))
 CALL(fchmodat, sys_fchmodat(job->fd, job->name, m->mode))
 CALL(fchownat, sys_fchownat(job->fd, job->name, m->uid, m->gid))
@@ -148,6 +149,7 @@ static ssize_t (*const calls[])(const struct job *) = {
 	[OWNER_OPEN_BENEATH] = call_open_beneath,
 	[OWNER_REOPEN] = call_reopen,
 	[OWNER_FSTATAT] = call_fstatat,
+	[OWNER_BIRTH_TIME] = call_birth_time,
 	[OWNER_READLINKAT] = call_readlinkat,
 	[OWNER_FCHMODAT] = call_fchmodat,
 	[OWNER_FCHOWNAT] = call_fchownat,
@@ -174,7 +176,8 @@ static bool gives_fd(enum owner_call call)
 /* How many bytes of data go with the result. */
 static size_t data_size(const struct message *message, ssize_t result)
 {
-	if (message->call == OWNER_FSTATAT) {
+	if (message->call == OWNER_FSTATAT ||
+	    message->call == OWNER_BIRTH_TIME) {
 		return result == 0 ? message->ret_size : 0;
 	}
 	if (message->call == OWNER_READLINKAT ||
@@ -404,5 +407,9 @@ ssize_t owner_call(const struct owner_request *request)
 	if (n < (ssize_t)sizeof(answer)) {
 		return -EACCES; /* it is gone: as if it had never been */
 	}
-	return answer.is_fd ? fds[0] : answer.result;
+	if (answer.is_fd) {
+		/* The kernel leaves out what it has no number for. */
+		return fds[0] < 0 ? -EMFILE : fds[0];
+	}
+	return answer.result;
 }

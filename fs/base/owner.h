@@ -11,6 +11,9 @@
  * repeats a call that failed with EACCES: it gets the descriptors over a
  * socket and gives back the result.
  *
+ * The namespace maps one group, the primary one: a file of the user's with
+ * another group stays shut.
+ *
  * Only sys.c calls this, and only after EACCES; the helper runs the same
  * sys_* functions. Without a helper (root, or no user namespaces to be had)
  * EACCES stays.
@@ -40,6 +43,7 @@ enum owner_call {
 	OWNER_OPEN_BENEATH,
 	OWNER_REOPEN,
 	OWNER_FSTATAT,
+	OWNER_BIRTH_TIME,
 	OWNER_READLINKAT,
 	OWNER_FCHMODAT,
 	OWNER_FCHOWNAT,

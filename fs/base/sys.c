@@ -268,7 +268,10 @@ int sys_birth_time(int dirfd, const char *name, struct timespec *ret_time)
 	error = RETRY(statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH,
 			    STATX_BTIME, &st));
 	if (error) {
-		return error;
+		return (int)AS_OWNER(error, .call = OWNER_BIRTH_TIME,
+				     .fd = dirfd, .name = name,
+				     .ret_data = ret_time,
+				     .ret_size = sizeof(*ret_time));
 	}
 	*ret_time = (struct timespec){0};
 	if (st.stx_mask & STATX_BTIME) {

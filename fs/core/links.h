@@ -17,7 +17,7 @@
  *          in decimal. Absent: as many as the base says.
  *
  * The count is written after the change that it counts; a kill in between
- * leaves it one too high.
+ * leaves it one too high, or entries for a file that has no name left.
  *
  * Only regular files: other types have no data to keep together.
  *

@@ -46,6 +46,7 @@ struct watches {
 	size_t mask;         /* guarded by: lock */
 	size_t used;         /* guarded by: lock. With an id */
 	size_t filled;       /* guarded by: lock. Not free */
+	size_t limit;        /* of those in use */
 };
 
 /* Base files whose cached pages are old; see watch.h. */

@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/inotify.h>
 
@@ -23,9 +24,29 @@ static const uint32_t local_disks[] = {
 	F2FS_SUPER_MAGIC, BCACHEFS_MAGIC,  ZFS_MAGIC,
 };
 
+/* The user's watches are for all that the user runs: one daemon takes no more
+ * than this part of them. */
+#define WATCHES_SHARE 16
+
+/* How many the user may have; a small number where the kernel does not say. */
+static size_t user_watches(void)
+{
+	AUTO_FD fd = sys_openat(
+		AT_FDCWD, "/proc/sys/fs/inotify/max_user_watches", O_RDONLY, 0);
+	char text[32] = "";
+
+	if (fd < 0 || sys_read(fd, text, sizeof(text) - 1) <= 0) {
+		return WATCHES_MIN * WATCHES_SHARE;
+	}
+	return strtoul(text, NULL, 10);
+}
+
 int watches_init(struct watches *watches)
 {
-	*watches = (struct watches){.fd = sys_inotify_init()};
+	*watches = (struct watches){
+		.fd = sys_inotify_init(),
+		.limit = user_watches() / WATCHES_SHARE,
+	};
 	lock_init(&watches->lock, LOCK_RANK_TABLE, 1);
 	return watches->fd < 0 ? watches->fd : 0;
 }
@@ -133,6 +154,14 @@ static bool is_local_disk(int fd)
 	return false;
 }
 
+static bool is_full(struct watches *watches)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&watches->lock);
+
+	(void)held;
+	return watches->used >= watches->limit;
+}
+
 static int watch_lower(struct node *dir, unsigned int i)
 {
 	struct watches *watches = &dir->view->fs->watches;
@@ -147,6 +176,9 @@ static int watch_lower(struct node *dir, unsigned int i)
 	}
 	if (!is_local_disk(ref->fd)) {
 		return -EOPNOTSUPP;
+	}
+	if (is_full(watches)) {
+		return -ENOSPC;
 	}
 	number = sys_inotify_add(watches->fd, ref->fd, WATCH_MASK);
 	if (number < 0) {

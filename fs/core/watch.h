@@ -3,9 +3,9 @@
  *
  * A directory of the base that the kernel has been told about is watched with
  * inotify, so that the kernel may believe our answers until it is told
- * otherwise. Where there is no watch (none left, or a disk whose changes can
- * pass unseen: network file systems, stacked ones) the answers are good for a
- * second.
+ * otherwise. Where there is no watch (none left of our share, or a disk whose
+ * changes can pass unseen: network file systems, stacked ones) the answers are
+ * good for a second.
  *
  * What inotify doesn't tell: a write through a shared map (seen when the file
  * is closed, or written to otherwise), and one through another name of the file

@@ -77,18 +77,37 @@ static bool add_entry(struct listing *listing, const char *name,
 	return true;
 }
 
+/* What FUSE has for "not known". */
+#define UNKNOWN_INO 0xffffffffU
+
+/* Looks an entry up for the listing. 0, or -errno where it is to be left out.
+ * One that can't be looked up is listed all the same, so that the others are
+ * seen; asked for by itself it says what is wrong. */
+static int look_up(const struct listing *listing, const char *name,
+		   struct entry *ret_entry)
+{
+	int error = dirlist_stat(&ops_server(listing->req)->fs, listing->dir,
+				 name, listing->plus, ret_entry);
+
+	if (!error || error == -ENOENT || error == -ESTALE ||
+	    error == -ENOMEM) {
+		return error;
+	}
+	*ret_entry = (struct entry){.st.st_ino = UNKNOWN_INO};
+	return 0;
+}
+
 /* Fills from the entry number `index` on. An error after the first entry
  * gives what there is; the next request meets it again. */
 static int fill(struct listing *listing, const struct dirlist *list,
 		size_t index)
 {
-	struct fs *fs = &ops_server(listing->req)->fs;
+	struct nodes *nodes = &ops_server(listing->req)->fs.nodes;
 
 	for (; index < list->count; index++) {
 		const char *name = dirlist_name(list, index);
 		struct entry entry;
-		int error = dirlist_stat(fs, listing->dir, name, listing->plus,
-					 &entry);
+		int error = look_up(listing, name, &entry);
 		bool added;
 
 		if (error == -ENOENT || error == -ESTALE) {
@@ -99,7 +118,7 @@ static int fill(struct listing *listing, const struct dirlist *list,
 		}
 		added = add_entry(listing, name, &entry,
 				  (off_t)list->entries[index].cookie);
-		node_put(&fs->nodes, entry.node);
+		node_put(nodes, entry.node);
 		if (!added) {
 			break;
 		}
