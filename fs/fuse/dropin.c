@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "background.h"
 #include "err.h"
@@ -285,6 +286,18 @@ static int set_options(struct dropin *dropin, const char *text)
 	return 0;
 }
 
+/* fusermount3 would mount over a file as well. */
+static int set_mount_point(struct dropin *dropin, const char *path)
+{
+	struct stat st;
+	int error = resolve(path, &dropin->mount_point);
+
+	if (!error && !stat(dropin->mount_point, &st) && !S_ISDIR(st.st_mode)) {
+		error = complain("cannot mount at", path, -ENOTDIR);
+	}
+	return error;
+}
+
 static int parse(struct dropin *dropin, int argc, char **argv)
 {
 	const char *last = NULL;
@@ -311,7 +324,7 @@ static int parse(struct dropin *dropin, int argc, char **argv)
 			return -EINVAL;
 		}
 	}
-	return error || !last ? error : resolve(last, &dropin->mount_point);
+	return error || !last ? error : set_mount_point(dropin, last);
 }
 
 /* What has to be there, and has to go together. */
