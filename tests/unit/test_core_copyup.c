@@ -355,6 +355,7 @@ static void refused_is_nothing_done(void **state)
 static void base_file_changed_its_type(void **state)
 {
 	struct node *node;
+	int error;
 
 	(void)state;
 	make_file("base/f", "f");
@@ -366,8 +367,10 @@ static void base_file_changed_its_type(void **state)
 	assert_int_equal(rmdir("base/f"), 0);
 	assert_true(copyup_ensure(&fs, node) < 0);
 	make_file("base/f", "g");
-	assert_int_equal(copyup_ensure(&fs, node), 0);
+	/* Another file, unless the disk used the number again. */
+	error = copyup_ensure(&fs, node);
 	node_put(&fs.nodes, node);
+	assert_true(error == 0 || error == -ESTALE);
 	assert_text("f", "g");
 	nothing_is_left_in_work();
 }
