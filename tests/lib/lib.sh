@@ -202,15 +202,29 @@ view_mount() {
 
 # view_unmount: the daemon must be gone when it returns.
 view_unmount() {
-  local i
+  local i copies
   if [ "$serve" = plain ]; then return 0; fi
   unmount "$view" || not_ok 'unmount' 'the view was busy'
   if [ "$serve" != legato ]; then return 0; fi
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 200; i++)); do # sanitizers look for leaks at the end
     if flock -n "$execution/lock" true; then return 0; fi
-    sleep 0.05
+    sleep 0.1
   done
-  not_ok 'the daemon ends when it is unmounted' "$execution/lock is still held"
+  # A mount namespace that somebody made meanwhile, and that lives on, has a
+  # copy of the mount: then it isn't unmounted, and the daemon is right.
+  copies=$(grep -lF " $view " /proc/[0-9]*/mountinfo 2>/dev/null | cut -d/ -f3 | head -n 3 | tr '\n' ' ')
+  if [ -n "$copies" ]; then
+    skip 'the daemon ends when it is unmounted' "the mount namespaces of processes $copies have the mount too"
+  else
+    not_ok 'the daemon ends when it is unmounted' "$execution/lock is still held by" "$(holders "$execution/lock")"
+  fi
+}
+
+holders() { # FILE: the processes that have it open
+  local fd
+  for fd in /proc/[0-9]*/fd/*; do
+    if [ "$fd" -ef "$1" ]; then ps -o pid=,ppid=,stat=,etimes=,args= -p "$(cut -d/ -f3 <<<"$fd")"; fi
+  done 2>/dev/null
 }
 
 # view_end: unmounts, and checks that the base is what it was.

@@ -21,13 +21,15 @@
 /* Coarser than any kernel's tick, which is what file times come from. */
 #define CLOCK_STEP_NS 12000000
 
-static const char *labels[LABELS_MAX];
+static char *labels[LABELS_MAX];
 static size_t label_count;
 static const char *label_prefix = "";
 
 void record_begin(const char *name)
 {
-	label_count = 0;
+	while (label_count > 0) {
+		free(labels[--label_count]);
+	}
 	label_prefix = "";
 	printf("== %s\n", name);
 }
