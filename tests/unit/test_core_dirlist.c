@@ -181,6 +181,60 @@ static void snapshot_stands_still(void **state)
 	assert_int_equal(times_listed("new-500"), 1);
 }
 
+static uint64_t cookie_of(const char *name)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(dirlist_name(list, i), name) == 0) {
+			return list->entries[i].cookie;
+		}
+	}
+	fail_msg("'%s' is not listed", name);
+	return 0;
+}
+
+/* The kernel and telldir keep them, over changes and new snapshots. */
+static void cookies_are_the_names_s(void **state)
+{
+	uint64_t first;
+	uint64_t fifth;
+	uint64_t highest = 0;
+
+	(void)state;
+	make_many("base", 0, 100);
+	core_start(1);
+	read_list("");
+	assert_int_equal(dirlist_after(list, 0), 0);
+	for (size_t i = 0; i < list->count; i++) {
+		uint64_t cookie = list->entries[i].cookie;
+
+		assert_true(cookie > highest);
+		highest = cookie;
+		assert_int_equal(dirlist_after(list, cookie), i + 1);
+	}
+	first = cookie_of("file-1");
+	fifth = cookie_of("file-5");
+	assert_int_equal(view_unlink("file-1"), 0);
+	assert_int_equal(view_create("new", ""), 0);
+	assert_int_equal(view_write("file-7", "x", 0), 0);
+	read_list("");
+	assert_int_equal(cookie_of("file-5"), fifth);
+	assert_true(cookie_of("new") > highest);
+	/* Where it was, the next one comes. */
+	assert_true(list->entries[dirlist_after(list, first)].cookie > first);
+	assert_int_equal(list->entries[dirlist_after(list, fifth - 1)].cookie,
+			 fifth);
+	/* The name again is a new entry. */
+	highest = cookie_of("new");
+	assert_int_equal(view_create("file-1", ""), 0);
+	read_list("");
+	assert_true(cookie_of("file-1") > highest);
+	for (size_t i = 1; i < list->count; i++) {
+		assert_true(list->entries[i].cookie >
+			    list->entries[i - 1].cookie);
+	}
+	assert_int_equal(dirlist_after(list, UINT64_MAX), list->count);
+}
+
 static void copy_up_changes_no_list(void **state)
 {
 	AUTO_BUF before = BUF_INIT;
@@ -327,6 +381,7 @@ int main(void)
 		LIST_TEST(opaque_hides_what_is_below),
 		LIST_TEST(ten_thousand_names),
 		LIST_TEST(snapshot_stands_still),
+		LIST_TEST(cookies_are_the_names_s),
 		LIST_TEST(copy_up_changes_no_list),
 		LIST_TEST(removed_directory_has_no_entries),
 		LIST_TEST(entries_agree_with_lookup),
