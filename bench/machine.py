@@ -84,6 +84,7 @@ class Machine:
         self.fs = fs
         self.at_end = []
         self.cached = set()  # bases that are in the page cache
+        self.drops = cache_drops()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._interrupted)
         # Not where the image may be: a sandbox takes no checkout below /dev.
@@ -173,6 +174,7 @@ class Machine:
         if is_root():
             with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
                 file.write("3")
+        self.drops = cache_drops()
 
     def trim(self):
         """Gives the image's free blocks back to where the image lies."""
@@ -212,6 +214,12 @@ class Machine:
         shutil.rmtree(self.temp, ignore_errors=True)
         if self.image:
             os.unlink(self.image)
+
+
+def cache_drops():
+    """How often anybody has dropped caches since the machine started."""
+    with open("/proc/vmstat", encoding="ascii") as lines:
+        return [int(line.split()[1]) for line in lines if line.startswith("drop_")]
 
 
 class Failed(Exception):

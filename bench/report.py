@@ -81,7 +81,9 @@ def columns(result_data):
 def text(result_data):
     names = columns(result_data)
     against = "overlayfs" if "overlayfs" in result_data["subjects"] else "plain"
-    lines = [f"| ms, × {against}, ± | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    lines = []
+    if result_data["rows"]:
+        lines = [f"| ms, × {against}, ± | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
     for row, by_subject in result_data["rows"].items():
         cells = []
         for name in names:

@@ -1,7 +1,6 @@
 """What has a target of its own, not a ratio to the kernel's overlayfs: start
 and end, the diff, one page of a big file, throwing away. Each yields rows of
 (row, what, value, unit, reference, its value, target)."""
-import json
 import os
 import shutil
 import statistics
@@ -9,7 +8,7 @@ import subprocess
 import time
 
 from data import must
-from machine import GIB, have, is_root, note
+from machine import Failed, have, is_root, note
 
 
 class Special:
@@ -56,7 +55,7 @@ class Launch:
         os.makedirs(self.scratch)
         self.checkout = os.path.join(self.folder, "checkout")
         if checkout:
-            bench.data.copy(checkout, self.checkout, user)
+            os.rename(bench.data.path(checkout), self.checkout)  # two of the biggest don't fit
         else:
             os.mkdir(self.checkout)
         if user:
@@ -135,10 +134,7 @@ def diff(bench):
     sizes = [1000, 100000] if bench.args.quick else [1000, 100000, 1000000]
     times = {}
     for size in sizes:
-        name = f"files-{size}"
-        launch = Launch(bench, None, name)
-        if size > 1000:
-            bench.data.forget(name)
+        launch = Launch(bench, None, f"files-{size}")
         script = ("i=0; for f in $(find 000 -type f | sort | head -n 60); do "
                   "i=$((i+1)); if [ $i -le 30 ]; then echo x >>$f; else rm $f; fi; done; "
                   "for i in $(seq 40); do echo $i >000/new$i; done")
@@ -223,7 +219,6 @@ def discard(bench):
 
 
 def measure(bench, chosen):
-    from machine import Failed
     rows = []
     for item in chosen:
         begin = time.monotonic()

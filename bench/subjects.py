@@ -166,12 +166,12 @@ class FuseOverlayfs(Subject):
 
 class Unionfs(Subject):
     name = "unionfs"
-    what = "unionfs-fuse, copy on write"
+    what = "unionfs-fuse, copy on write, with the disk's inode numbers (cp fails without)"
     package = "unionfs-fuse"
     program = "unionfs"
 
     def mount_command(self):
-        return ["unionfs", "-o", "cow,noatime", f"{self.part('upper')}=RW:{self.base}=RO", self.view]
+        return ["unionfs", "-o", "cow,noatime,use_ino", f"{self.part('upper')}=RW:{self.base}=RO", self.view]
 
 
 class Mergerfs(Subject):

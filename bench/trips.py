@@ -206,3 +206,22 @@ def table(row, trips, files):
         lines += ["", f"System calls of the daemon: {calls}, {calls / trips.requests:.1f} a request"
                   f"{', a file' if files else ''}: {top}"]
     return "\n".join(lines) + "\n"
+
+
+def compare(old, new):
+    """Requests a file, then and now, of what changed by more than chance (a timer that ran out)."""
+    lines = ["requests a file, then and now", "", "| row | requests | opcodes |", "|---|---:|---|"]
+    for row, by_subject in new.items():
+        for name, now in by_subject.items():
+            then = old.get(row, {}).get(name)
+            if not then:
+                continue
+            changes = []
+            for opcode in sorted(set(then["opcodes"]) | set(now["opcodes"])):
+                before, after = (t["opcodes"].get(opcode, {"count": 0})["count"] / t["files"] for t in (then, now))
+                if abs(after - before) >= 0.02:
+                    changes.append(f"{opcode} {before:.2f} → {after:.2f}")
+            totals = " → ".join(f"{t['requests'] / t['files']:.2f}" for t in (then, now))
+            calls = " → ".join(f"{sum(t['syscalls'].values()) / t['files']:.1f}" for t in (then, now))
+            lines.append(f"| {row} on {name} | {totals} | {', '.join(changes)}; system calls {calls} |")
+    return "\n".join(lines)

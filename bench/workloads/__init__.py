@@ -1,26 +1,27 @@
 """The workloads. One is a function that is given a Context whose view is fresh,
-and times what it measures with context.timed(row); the same commands run on
+and times what it measures with context.timed(row, files=what a trip is counted
+for); the same commands run on
 every subject. It checks what the commands did, and raises machine.Failed."""
 import importlib
 import pkgutil
 
 
 class Workload:
-    def __init__(self, function, data, changes, files):
+    def __init__(self, function, data, changes, quick):
         self.function = function
         self.name = function.__name__
         self.what = (function.__doc__ or "").strip()
         self.data = data
         self.changes = changes  # what has no layer needs a new base afterwards
-        self.files = files  # data set or number that "a file" means in the trips; a function of the context
+        self.quick = quick  # whether --quick has it
 
 
 REGISTRY = []
 
 
-def workload(data="tree", changes=True, files=None):
+def workload(data="tree", changes=True, quick=True):
     def register(function):
-        REGISTRY.append(Workload(function, data, changes, files))
+        REGISTRY.append(Workload(function, data, changes, quick))
         return function
     return register
 

@@ -3,7 +3,7 @@ from data import must
 from workloads import workload
 
 
-@workload()
+@workload(quick=False)
 def clone(context):
     """git clone --local of the view's repository within the view"""
     with context.timed("git clone --local"):
@@ -15,6 +15,7 @@ def clone(context):
 def branches(context):
     """git switch to a branch that differs in 320 files; git rebase of its 20 commits"""
     context.sh("git status")
+    context.cold = True  # what it reads again must not have left the caches
     with context.timed("git switch", files=320):
         context.sh("git switch -q topic")
     with context.timed("git rebase", files=320):

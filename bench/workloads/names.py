@@ -58,7 +58,7 @@ def names(context):
     must(context.sh("ls -A new").strip() == "", "unlink left files")
 
 
-@workload()
+@workload(quick=False)
 def shell(context):
     """a shell that makes files with a line in each"""
     count = 1000 if context.quick else 5000
