@@ -4,6 +4,7 @@
 
 #include "attr.h"
 #include "file.h"
+#include "log.h"
 #include "merge.h"
 #include "origin.h"
 #include "redirect.h"
@@ -117,7 +118,7 @@ static int find_upper_dir(struct node *parent, const char *name, int dirfd,
 	int error = find_lowers(parent, name, dirfd, &found->lowers, &base);
 
 	if (error || !found->lowers) {
-		return error == -EBADMSG ? -EIO : error;
+		return error;
 	}
 	/* The number is the base's for life; a merge has no link count. */
 	found->st.st_dev = base.st_dev;
@@ -193,7 +194,7 @@ static int find_upper_file(struct node *parent, const char *name, int dirfd,
 	if (!result && parent->view->has_origins) {
 		result = find_origin(parent->view, name, dirfd, found);
 	}
-	return result == -EBADMSG ? -EIO : result;
+	return result;
 }
 
 static int find_in_upper(struct node *parent, const char *name,
@@ -291,6 +292,20 @@ static int find_in_lowers(struct node *parent, const char *name,
 	return -ENOENT;
 }
 
+/* Says which entry it is that a corrupt attribute makes unusable. */
+static int report_corrupt(const struct node *parent, const char *name)
+{
+	AUTO_BUF path = BUF_INIT;
+	AUTO_BUF quoted = BUF_INIT;
+
+	view_node_path(parent, &path);
+	buf_addf(&path, "/%s", name);
+	buf_add_quoted(&quoted, path.data);
+	log_warn("corrupt attribute on '%s' in view '%s'", quoted.data,
+		 parent->view->name);
+	return -EIO;
+}
+
 int lookup_layers(struct node *parent, const char *name,
 		  struct found *ret_found)
 {
@@ -308,7 +323,9 @@ int lookup_layers(struct node *parent, const char *name,
 	}
 	if (error) {
 		found_release(ret_found);
-		return error == -ENODATA ? -ENOENT : error;
+		return error == -ENODATA   ? -ENOENT
+		       : error == -EBADMSG ? report_corrupt(parent, name)
+					   : error;
 	}
 	ret_found->st.st_ino = fs_map_ino(
 		parent->view->fs, ret_found->st.st_dev, ret_found->st.st_ino);

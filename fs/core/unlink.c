@@ -140,7 +140,9 @@ void unlink_finish(struct view *view, struct node *node,
 		return;
 	}
 	lock_take(&node->lock);
-	node->removed = removed;
+	/* Not pinned any more: it was looked up by another name meanwhile, and
+	 * is there now. */
+	node->removed = removed && node->pinned;
 	if (!removed) {
 		fdref_put(node->pinned);
 		node->pinned = NULL;
@@ -191,7 +193,9 @@ static int remove_file(struct node *parent, const char *name,
 			: sys_unlinkat(dir->fd, name, 0);
 }
 
-static int unlink_locked(struct node *parent, const char *name)
+/* -EAGAIN: the file's names are counted, which takes the tree lock
+ * exclusively: a count is read and written in two steps. */
+static int unlink_locked(struct node *parent, const char *name, bool exclusive)
 {
 	struct node *node = NULL;
 	struct found found;
@@ -199,6 +203,9 @@ static int unlink_locked(struct node *parent, const char *name)
 
 	if (error) {
 		return error;
+	}
+	if (*found.link_key && !exclusive) {
+		return -EAGAIN;
 	}
 	if (S_ISDIR(found.st.st_mode)) {
 		found_release(&found);
@@ -225,10 +232,16 @@ int op_unlink(struct fs *fs, struct node *parent, const char *name)
 	}
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
-	error = unlink_locked(parent, name);
+	error = unlink_locked(parent, name, false);
 	dirlist_changed(parent);
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
+	if (error == -EAGAIN) {
+		rwlock_take_exclusive(&parent->view->tree);
+		error = unlink_locked(parent, name, true);
+		dirlist_changed(parent);
+		rwlock_drop(&parent->view->tree);
+	}
 	return error;
 }
 

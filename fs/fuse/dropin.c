@@ -21,6 +21,7 @@ struct dropin {
 	char *upper;       /* absolute, owned; NULL: read-only */
 	char *work;        /* the same */
 	char *mount_point; /* absolute, owned */
+	char *fs_name;     /* owned; NULL: the usual one */
 	struct serve_options serving;
 	bool foreground;
 	bool debug;
@@ -157,9 +158,10 @@ static int set_squash_root(struct dropin *dropin, char *value)
 
 static int set_fs_name(struct dropin *dropin, char *value)
 {
-	/* Lives until exit, as the options do. */
-	dropin->serving.attach.fs_name = strdup(unescape(value));
-	return dropin->serving.attach.fs_name ? 0 : -ENOMEM;
+	free(dropin->fs_name);
+	dropin->fs_name = strdup(unescape(value));
+	dropin->serving.attach.fs_name = dropin->fs_name;
+	return dropin->fs_name ? 0 : -ENOMEM;
 }
 
 #define FLAG(name, field, value_)                                              \
@@ -421,6 +423,7 @@ static void dropin_release(struct dropin *dropin)
 	free(dropin->upper);
 	free(dropin->work);
 	free(dropin->mount_point);
+	free(dropin->fs_name);
 }
 
 int dropin_command(int argc, char **argv)

@@ -590,6 +590,71 @@ static void linked_names_stay_one_file(void **state)
 	nothing_is_left_in_work();
 }
 
+#define LINKED_FILES 150
+
+static pthread_barrier_t barrier;
+
+/* Removes "DIR/0", "DIR/1", ...; the other thread does so in another one. */
+static void *unlink_all(void *data)
+{
+	struct node *dir = data;
+	uintptr_t failures = 0;
+
+	for (int i = 0; i < LINKED_FILES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", i);
+		pthread_barrier_wait(&barrier);
+		failures += op_unlink(&fs, dir, name) != 0;
+	}
+	return (void *)failures;
+}
+
+/* Two names of one base file go at the same time: both are counted. */
+static void two_linked_names_go_at_once(void **state)
+{
+	pthread_t threads[2];
+	struct node *dirs[2];
+
+	(void)state;
+	make_dir("base/a");
+	make_dir("base/b");
+	for (int i = 0; i < LINKED_FILES; i++) {
+		char one[16];
+		char two[16];
+		char kept[24];
+
+		snprintf(one, sizeof(one), "base/a/%d", i);
+		snprintf(two, sizeof(two), "base/b/%d", i);
+		snprintf(kept, sizeof(kept), "base/kept-%d", i);
+		make_file(one, "x");
+		assert_int_equal(link(one, two), 0);
+		assert_int_equal(link(one, kept), 0);
+	}
+	core_start(1);
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (int i = 0; i < 2; i++) {
+		dirs[i] = at(i ? "a" : "b");
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, unlink_all, dirs[i]),
+			0);
+	}
+	for (int i = 0; i < 2; i++) {
+		void *failures;
+
+		pthread_join(threads[i], &failures);
+		assert_null(failures);
+		node_put(&fs.nodes, dirs[i]);
+	}
+	pthread_barrier_destroy(&barrier);
+	for (int i = 0; i < LINKED_FILES; i++) {
+		char kept[24];
+
+		snprintf(kept, sizeof(kept), "kept-%d", i);
+		assert_int_equal(stat_at(kept).st_nlink, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -614,6 +679,7 @@ int main(void)
 		CORE_TEST(readers_see_the_whole_file),
 		CORE_TEST(first_writers_race),
 		CORE_TEST(linked_names_stay_one_file),
+		CORE_TEST(two_linked_names_go_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

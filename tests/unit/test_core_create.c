@@ -1,6 +1,7 @@
 #include "create.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -347,6 +348,51 @@ static void links(void **state)
 	assert_int_equal(stat_at("d/g").st_ino, st.st_ino);
 }
 
+#define LINK_ROUNDS 3000
+
+static void *look_up_often(void *data)
+{
+	struct node *dir = data;
+
+	for (int i = 0; i < LINK_ROUNDS * 4; i++) {
+		struct entry entry;
+		bool stable;
+
+		if (!op_lookup(&fs, dir, "stays", &entry, &stable)) {
+			node_put(&fs.nodes, entry.node);
+		}
+	}
+	return NULL;
+}
+
+/* A file that has a name left must never be taken for one without. */
+static void one_name_goes_while_another_is_looked_up(void **state)
+{
+	struct node *dir;
+	struct node *node;
+	pthread_t thread;
+	unsigned int lost = 0;
+
+	(void)state;
+	core_start(1);
+	assert_int_equal(view_mkdir("d"), 0);
+	assert_int_equal(view_create("d/stays", "text"), 0);
+	dir = at("d");
+	node = at("d/stays");
+	assert_int_equal(pthread_create(&thread, NULL, look_up_often, dir), 0);
+	for (int i = 0; i < LINK_ROUNDS; i++) {
+		struct stat st;
+
+		assert_int_equal(view_link("d/stays", "goes"), 0);
+		assert_int_equal(view_unlink("goes"), 0);
+		lost += op_getattr(&fs, node, &st) != 0;
+	}
+	pthread_join(thread, NULL);
+	node_put(&fs.nodes, dir);
+	node_put(&fs.nodes, node);
+	assert_int_equal(lost, 0);
+}
+
 static void whiteout_of_a_program(void **state)
 {
 	struct entry entry;
@@ -416,6 +462,7 @@ int main(void)
 		CORE_TEST(nameless),
 		CORE_TEST(in_a_removed_directory),
 		CORE_TEST(links),
+		CORE_TEST(one_name_goes_while_another_is_looked_up),
 		CORE_TEST(whiteout_of_a_program),
 		CORE_TEST(removing),
 	};
