@@ -241,12 +241,6 @@ int sys_fdatasync(int fd)
 	return RETRY(fdatasync(fd));
 }
 
-int sys_syncfs(int fd)
-{
-	FAULT(fsync);
-	return RETRY(syncfs(fd));
-}
-
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st)
 {
 	int result;
@@ -325,12 +319,6 @@ int sys_fchmodat(int dirfd, const char *name, mode_t mode)
 			     .name = name, .mode = mode);
 }
 
-int sys_fchmod(int fd, mode_t mode)
-{
-	FAULT(fchmod);
-	return RETRY(fchmod(fd, mode));
-}
-
 int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid)
 {
 	int result;
@@ -340,12 +328,6 @@ int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid)
 				AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
 	return (int)AS_OWNER(result, .call = OWNER_FCHOWNAT, .fd = dirfd,
 			     .name = name, .uid = uid, .gid = gid);
-}
-
-int sys_fchown(int fd, uid_t uid, gid_t gid)
-{
-	FAULT(fchown);
-	return RETRY(fchown(fd, uid, gid));
 }
 
 int sys_utimensat(int dirfd, const char *name, const struct timespec times[2])
@@ -360,12 +342,6 @@ int sys_utimensat(int dirfd, const char *name, const struct timespec times[2])
 		       : RETRY(utimensat(AT_FDCWD, path, times, 0));
 	return (int)AS_OWNER(result, .call = OWNER_UTIMENSAT, .fd = dirfd,
 			     .name = name, .times = times);
-}
-
-int sys_futimens(int fd, const struct timespec times[2])
-{
-	FAULT(futimens);
-	return RETRY(futimens(fd, times));
 }
 
 int sys_mkdirat(int dirfd, const char *name, mode_t mode)

@@ -49,7 +49,6 @@ int sys_ftruncate(int fd, off_t size) MUST_CHECK;
 int sys_fallocate(int fd, int mode, off_t off, off_t size) MUST_CHECK;
 int sys_fsync(int fd) MUST_CHECK;
 int sys_fdatasync(int fd) MUST_CHECK;
-int sys_syncfs(int fd) MUST_CHECK;
 
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st) MUST_CHECK;
 int sys_fstat(int fd, struct stat *ret_st) MUST_CHECK;
@@ -65,12 +64,9 @@ ssize_t sys_readlinkat(int dirfd, const char *name, char *target,
  * below, the name "" means `dirfd` itself, an O_PATH descriptor included.
  * sys_fchmodat is not for links (they have no mode). */
 int sys_fchmodat(int dirfd, const char *name, mode_t mode) MUST_CHECK;
-int sys_fchmod(int fd, mode_t mode) MUST_CHECK;
 int sys_fchownat(int dirfd, const char *name, uid_t uid, gid_t gid) MUST_CHECK;
-int sys_fchown(int fd, uid_t uid, gid_t gid) MUST_CHECK;
 int sys_utimensat(int dirfd, const char *name,
 		  const struct timespec times[2]) MUST_CHECK;
-int sys_futimens(int fd, const struct timespec times[2]) MUST_CHECK;
 
 int sys_mkdirat(int dirfd, const char *name, mode_t mode) MUST_CHECK;
 int sys_mknodat(int dirfd, const char *name, mode_t mode, dev_t dev) MUST_CHECK;
