@@ -18,9 +18,10 @@ struct end {
 	const char *name;
 	struct fdref *upper; /* of dir */
 	struct found found;
-	struct node *node; /* what is there; NULL: nothing */
-	bool lower_has;    /* leaving the name takes a whiteout */
-	char *new_name;    /* for the other end's node */
+	struct entry entry; /* valid with node */
+	struct node *node;  /* what is there; NULL: nothing */
+	bool lower_has;     /* leaving the name takes a whiteout */
+	char *new_name;     /* for the other end's node */
 };
 
 struct renaming {
@@ -40,8 +41,12 @@ static bool is_exchange(const struct renaming *renaming)
 	return renaming->flags & RENAME_EXCHANGE;
 }
 
+/* No lock is held any more. */
 static void end_release(struct renaming *renaming, struct end *end)
 {
+	if (end->node) {
+		lookup_finish(&end->entry);
+	}
 	found_release(&end->found);
 	fdref_put(end->upper);
 	node_put(nodes_of(renaming), end->node);
@@ -51,13 +56,13 @@ static void end_release(struct renaming *renaming, struct end *end)
 /* Fills in what is at the end now. Tree lock held exclusively. */
 static int end_load(struct end *end, const char *other_name)
 {
-	struct entry entry;
 	int lower_has;
 	int error = lookup_layers(end->dir, end->name, &end->found);
 
 	if (!error) {
-		error = lookup_intern(end->dir, end->name, &end->found, &entry);
-		end->node = error ? NULL : entry.node;
+		error = lookup_intern(end->dir, end->name, &end->found,
+				      &end->entry);
+		end->node = error ? NULL : end->entry.node;
 	}
 	if (error && error != -ENOENT) {
 		return error;

@@ -369,9 +369,10 @@ static int rmdir_known(struct node *parent, const char *name,
 	return error;
 }
 
-static int rmdir_locked(struct node *parent, const char *name)
+/* *ret_entry has a node if one was found, also on failure. */
+static int rmdir_locked(struct node *parent, const char *name,
+			struct entry *ret_entry)
 {
-	struct entry entry;
 	struct found found;
 	int error = lookup_layers(parent, name, &found);
 
@@ -381,10 +382,9 @@ static int rmdir_locked(struct node *parent, const char *name)
 	if (!S_ISDIR(found.st.st_mode)) {
 		return -ENOTDIR;
 	}
-	error = lookup_intern(parent, name, &found, &entry);
+	error = lookup_intern(parent, name, &found, ret_entry);
 	if (!error) {
-		error = rmdir_known(parent, name, &found, entry.node);
-		node_put(&parent->view->fs->nodes, entry.node);
+		error = rmdir_known(parent, name, &found, ret_entry->node);
 	}
 	found_release(&found);
 	return error;
@@ -392,6 +392,7 @@ static int rmdir_locked(struct node *parent, const char *name)
 
 int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 {
+	struct entry entry = {0};
 	int error;
 
 	if (fs_is_list_root(fs, parent)) {
@@ -402,8 +403,12 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 		return error;
 	}
 	rwlock_take_exclusive(&parent->view->tree);
-	error = rmdir_locked(parent, name);
+	error = rmdir_locked(parent, name, &entry);
 	dirlist_changed(parent);
 	rwlock_drop(&parent->view->tree);
+	if (entry.node) {
+		lookup_finish(&entry);
+		node_put(&fs->nodes, entry.node);
+	}
 	return error;
 }
