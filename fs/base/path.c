@@ -20,6 +20,27 @@ int path_component_check(const char *name)
 	return strnlen(name, NAME_MAX + 1) > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
 }
 
+bool path_relative_valid(const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, "/");
+		char name[NAME_MAX + 1];
+
+		if (len > NAME_MAX) {
+			return false;
+		}
+		memcpy(name, path, len);
+		name[len] = '\0';
+		if (!path_component_valid(name)) {
+			return false;
+		}
+		if (!path[len]) {
+			return true;
+		}
+		path += len + 1;
+	}
+}
+
 bool path_is_within(const char *path, const char *top)
 {
 	size_t len = strlen(top);

@@ -17,6 +17,9 @@ bool path_component_valid(const char *name);
  * -EINVAL. */
 int path_component_check(const char *name) MUST_CHECK;
 
+/* Whether `path` is one or more components with single slashes between. */
+bool path_relative_valid(const char *path);
+
 /*
  * Whether `path` is the folder `top` or lies beneath it. Both absolute and
  * canonical (as from realpath).

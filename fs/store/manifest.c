@@ -18,11 +18,20 @@ void manifest_init(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
+static void strings_free(char **strings)
+{
+	for (char **string = strings; string && *string; string++) {
+		free(*string);
+	}
+	free(strings);
+}
+
 static void view_release(struct manifest_view *view)
 {
 	free(view->name);
 	free(view->base);
 	free(view->mount_at);
+	strings_free(view->masks);
 }
 
 void manifest_release(struct manifest *manifest)
@@ -31,10 +40,7 @@ void manifest_release(struct manifest *manifest)
 	free(manifest->name);
 	free(manifest->role);
 	free(manifest->checkout);
-	for (char **arg = manifest->command; arg && *arg; arg++) {
-		free(*arg);
-	}
-	free(manifest->command);
+	strings_free(manifest->command);
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		view_release(&manifest->views[i]);
 	}
@@ -67,6 +73,28 @@ int manifest_add_view(struct manifest *manifest, const char *name,
 	views[manifest->n_views++] = view;
 	manifest->views = views;
 	return 0;
+}
+
+int manifest_add_mask(struct manifest *manifest, const char *path)
+{
+	struct manifest_view *view = &manifest->views[manifest->n_views - 1];
+	size_t count = 0;
+	char **masks;
+
+	if (!path_relative_valid(path)) {
+		return -EINVAL;
+	}
+	while (view->masks && view->masks[count]) {
+		count++;
+	}
+	masks = reallocarray(view->masks, count + 2, sizeof(*masks));
+	if (!masks) {
+		return -ENOMEM;
+	}
+	view->masks = masks;
+	masks[count + 1] = NULL;
+	masks[count] = strdup(path);
+	return masks[count] ? 0 : -ENOMEM;
 }
 
 const struct manifest_view *manifest_view(const struct manifest *manifest,
@@ -144,6 +172,31 @@ static int read_kind(yyjson_val *object, enum manifest_view_kind *ret)
 	return -EBADMSG;
 }
 
+/* The masks of the view that was added last. */
+static int read_masks(struct manifest *manifest, yyjson_val *object)
+{
+	yyjson_val *list = yyjson_obj_get(object, "masks");
+	yyjson_val *item;
+	size_t i;
+	size_t max;
+
+	if (list && !yyjson_is_arr(list)) {
+		return -EBADMSG;
+	}
+	yyjson_arr_foreach(list, i, max, item)
+	{
+		const char *path = yyjson_get_str(item);
+		int error = path && strlen(path) == yyjson_get_len(item)
+				    ? manifest_add_mask(manifest, path)
+				    : -EBADMSG;
+
+		if (error) {
+			return error == -EINVAL ? -EBADMSG : error;
+		}
+	}
+	return 0;
+}
+
 static int read_view(struct manifest *manifest, yyjson_val *item)
 {
 	AUTO_FREE char *name = NULL;
@@ -163,7 +216,8 @@ static int read_view(struct manifest *manifest, yyjson_val *item)
 	    manifest_view(manifest, name)) {
 		return -EBADMSG;
 	}
-	return manifest_add_view(manifest, name, kind, base, mount_at);
+	error = manifest_add_view(manifest, name, kind, base, mount_at);
+	return error ? error : read_masks(manifest, item);
 }
 
 static int read_views(struct manifest *manifest, yyjson_val *root)
@@ -243,13 +297,15 @@ int manifest_read(struct manifest *ret_manifest, int dirfd)
 	return error;
 }
 
-static void add_command(yyjson_mut_doc *doc, yyjson_mut_val *root,
-			char *const *command)
+/* Nothing is added without strings. */
+static void add_strings(yyjson_mut_doc *doc, yyjson_mut_val *object,
+			const char *key, char *const *strings)
 {
-	yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "command");
+	yyjson_mut_val *list =
+		strings ? yyjson_mut_obj_add_arr(doc, object, key) : NULL;
 
-	for (; *command; command++) {
-		yyjson_mut_arr_add_str(doc, list, *command);
+	for (; list && *strings; strings++) {
+		yyjson_mut_arr_add_str(doc, list, *strings);
 	}
 }
 
@@ -270,6 +326,7 @@ static void add_view(yyjson_mut_doc *doc, yyjson_mut_val *list,
 	yyjson_mut_obj_add_str(doc, item, "kind", kind_names[view->kind]);
 	yyjson_mut_obj_add_str(doc, item, "base", view->base);
 	add_optional(doc, item, "mount_at", view->mount_at);
+	add_strings(doc, item, "masks", view->masks);
 }
 
 static yyjson_mut_doc *to_json(const struct manifest *manifest)
@@ -284,9 +341,7 @@ static yyjson_mut_doc *to_json(const struct manifest *manifest)
 	add_optional(doc, root, "name", manifest->name);
 	add_optional(doc, root, "role", manifest->role);
 	add_optional(doc, root, "checkout", manifest->checkout);
-	if (manifest->command) {
-		add_command(doc, root, manifest->command);
-	}
+	add_strings(doc, root, "command", manifest->command);
 	yyjson_mut_obj_add_sint(doc, root, "created_ns", manifest->created_ns);
 	if (manifest->ended_ns) {
 		yyjson_mut_obj_add_sint(doc, root, "ended_ns",

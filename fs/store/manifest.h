@@ -30,6 +30,9 @@ struct manifest_view {
 	enum manifest_view_kind kind;
 	char *base;     /* absolute path, never written */
 	char *mount_at; /* where the sandbox shows it; NULL when it does not */
+	/* What of the base it must never show: paths beneath the base
+	 * (path_relative_valid), NULL-terminated; NULL without any. */
+	char **masks;
 };
 
 struct manifest {
@@ -52,6 +55,10 @@ void manifest_release(struct manifest *manifest);
 int manifest_add_view(struct manifest *manifest, const char *name,
 		      enum manifest_view_kind kind, const char *base,
 		      const char *mount_at) MUST_CHECK;
+
+/* Adds a mask to the view that was added last. 0, -EINVAL (not a path beneath
+ * the base), -ENOMEM. */
+int manifest_add_mask(struct manifest *manifest, const char *path) MUST_CHECK;
 
 /* The view called `name`, or NULL; owned by the manifest. */
 const struct manifest_view *manifest_view(const struct manifest *manifest,

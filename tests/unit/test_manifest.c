@@ -27,6 +27,8 @@ static void fill(struct manifest *manifest)
 	assert_int_equal(manifest_add_view(manifest, "work", MANIFEST_OVERLAY,
 					   "/base \"\\", "/base \"\\"),
 			 0);
+	assert_int_equal(manifest_add_mask(manifest, ".env"), 0);
+	assert_int_equal(manifest_add_mask(manifest, "a b/\377/c"), 0);
 	assert_int_equal(manifest_add_view(manifest, "tmp", MANIFEST_SCRATCH,
 					   "/x/base", NULL),
 			 0);
@@ -58,6 +60,10 @@ static void round_trip(void **state)
 	assert_int_equal(manifest_view(&in, "work")->kind, MANIFEST_OVERLAY);
 	assert_int_equal(manifest_view(&in, "tmp")->kind, MANIFEST_SCRATCH);
 	assert_null(manifest_view(&in, "tmp")->mount_at);
+	assert_null(manifest_view(&in, "tmp")->masks);
+	assert_string_equal(manifest_view(&in, "work")->masks[0], ".env");
+	assert_string_equal(manifest_view(&in, "work")->masks[1], "a b/\377/c");
+	assert_null(manifest_view(&in, "work")->masks[2]);
 	assert_null(manifest_view(&in, "none"));
 	manifest_release(&in);
 	manifest_release(&in);
@@ -90,6 +96,9 @@ static void a_running_one_has_no_end(void **state)
 
 #define VIEWS_NONE    ",\"views\":[]}"
 #define VIEW(members) "{\"format\":1,\"id\":\"x\",\"views\":[{" members "}]}"
+
+#define OVERLAY_WITH(members)                                                  \
+	VIEW("\"name\":\"w\",\"kind\":\"overlay\",\"base\":\"/b\"," members)
 
 static void hostile_content_is_refused(void **state)
 {
@@ -124,6 +133,14 @@ static void hostile_content_is_refused(void **state)
 		VIEW("\"name\":\"a/b\",\"kind\":\"overlay\",\"base\":\"/b\""),
 		VIEW("\"name\":\"w\",\"kind\":\"overlay\",\"base\":\"/b\"},"
 		     "{\"name\":\"w\",\"kind\":\"overlay\",\"base\":\"/b\""),
+		OVERLAY_WITH("\"masks\":{}"),
+		OVERLAY_WITH("\"masks\":[7]"),
+		OVERLAY_WITH("\"masks\":[\"\"]"),
+		OVERLAY_WITH("\"masks\":[\"/a\"]"),
+		OVERLAY_WITH("\"masks\":[\"a/\"]"),
+		OVERLAY_WITH("\"masks\":[\"a//b\"]"),
+		OVERLAY_WITH("\"masks\":[\"a/../b\"]"),
+		OVERLAY_WITH("\"masks\":[\"a\\u0000b\"]"),
 	};
 
 	(void)state;
