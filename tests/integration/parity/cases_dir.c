@@ -1,6 +1,7 @@
 /* Listing folders: positions, changes while listing, many entries. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -197,13 +198,17 @@ static void list_in_small_steps(void)
 	fd = open("d", O_RDONLY | O_DIRECTORY);
 	while ((n = syscall(SYS_getdents64, fd, data, sizeof(data))) > 0) {
 		for (long at = 0; at < n;) {
-			const struct dirent64 *entry =
-				(const void *)(data + at);
+			/* A whole struct is larger than the buffer. */
+			const char *name =
+				data + at + offsetof(struct dirent64, d_name);
+			unsigned short size;
 
-			sum += record_hash(entry->d_name,
-					   strlen(entry->d_name));
+			memcpy(&size,
+			       data + at + offsetof(struct dirent64, d_reclen),
+			       sizeof(size));
+			sum += record_hash(name, strlen(name));
 			entries++;
-			at += entry->d_reclen;
+			at += size;
 		}
 	}
 	record("getdents", "%ld, %d entries, %016lx", n, entries, sum);
