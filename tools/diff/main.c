@@ -1,344 +1,44 @@
 /*
  * legato-diff: what an execution changed.
  *
- * Exit status: 0; 1 with --exit-code if there are changes; 2 trouble.
+ * Exit status: 0; 1 where a verb says what it means; 2 trouble.
  */
 #include <git2.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
-#include "buf.h"
-#include "diff.h"
-#include "err.h"
-#include "filter.h"
-#include "format.h"
 #include "log.h"
-#include "options.h"
 #include "owner.h"
-#include "pager.h"
-#include "text.h"
+#include "verbs.h"
 
-#define EXIT_CHANGES 1
-#define EXIT_TROUBLE 2
-
-#define DEFAULT_WIDTH 80
-
-/* One call of the program. */
-struct run {
-	struct options options;
-	struct execution execution;
-	struct manifest manifest;
-	struct trouble trouble;
-	struct format format; /* all but the prefix */
-	struct buf notes;     /* told at the end, in lines */
-	size_t n_changes;
+static const struct verb {
+	const char *name;
+	verb_fn *run;
+} verbs[] = {
+	{NULL, NULL},
 };
 
-static int fail(const char *what, const char *subject, int error)
+static verb_fn *find_verb(const char *name)
 {
-	fprintf(stderr, "legato-diff: %s%s%s%s: %s\n", what,
-		subject ? " '" : "", subject ? subject : "", subject ? "'" : "",
-		err_text(error));
-	return error;
-}
-
-static int open_execution(struct run *run)
-{
-	AUTO_FREE char *fallback = NULL;
-	const char *scratch = run->options.scratch_dir;
-	const char *id = run->options.id;
-	int error;
-
-	if (!scratch) {
-		error = execution_default_scratch(&fallback);
-		if (error) {
-			return fail("no scratch folder: set HOME, or give "
-				    "--scratch-dir",
-				    NULL, error);
+	for (size_t i = 0; verbs[i].name; i++) {
+		if (strcmp(name, verbs[i].name) == 0) {
+			return verbs[i].run;
 		}
-		scratch = fallback;
 	}
-	error = execution_open(&run->execution, scratch, id);
-	if (error == -ENOTUNIQ) {
-		return fail("several executions are called", id, error);
-	}
-	if (error) {
-		return fail(id ? "can't find execution"
-			       : "can't find any execution in",
-			    id ? id : scratch, error);
-	}
-	error = manifest_read(&run->manifest, run->execution.dir_fd);
-	return error ? fail("can't read the manifest of", run->execution.id,
-			    error)
-		     : 0;
-}
-
-static bool want_color(const struct options *options, bool terminal)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	if (options->color != WHEN_AUTO) {
-		return options->color == WHEN_ALWAYS;
-	}
-	return terminal && !(no_color && *no_color) &&
-	       !(term && strcmp(term, "dumb") == 0);
-}
-
-static unsigned int terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-		return size.ws_col;
-	}
-	return DEFAULT_WIDTH;
-}
-
-/* Before the pager takes standard output's place. */
-static void choose_format(struct run *run)
-{
-	struct options *options = &run->options;
-	bool terminal = isatty(STDOUT_FILENO);
-
-	if (!options->name_status && !options->stat) {
-		options->patch = true;
-	}
-	run->format = (struct format){
-		.out = stdout,
-		.trouble = &run->trouble,
-		.color = want_color(options, terminal),
-		.terminal = terminal,
-		.nul_terminated = options->nul_terminated,
-		.binary = options->binary == WHEN_AUTO
-				  ? !terminal
-				  : options->binary == WHEN_ALWAYS,
-		.width = terminal_width(),
-	};
-}
-
-/* What comes before the paths of a view: nothing in the checkout's, so that
- * patches apply there; else where the view is mounted. */
-static void add_prefix(struct buf *prefix, const struct run *run,
-		       const struct manifest_view *view)
-{
-	const char *place = view->mount_at ? view->mount_at : view->name;
-
-	if (view == diff_checkout_view(&run->manifest) &&
-	    !run->options.all_views) {
-		return;
-	}
-	/* "a/" or "b/" comes before it in a patch. */
-	while (*place == '/' && run->options.patch) {
-		place++;
-	}
-	buf_adds(prefix, place);
-	if (prefix->len > 0 && prefix->data[prefix->len - 1] != '/') {
-		buf_addc(prefix, '/');
-	}
-}
-
-static void note_counts(struct run *run, const char *what,
-			const struct change_counts *counts, const char *how)
-{
-	if (counts->total > 0) {
-		buf_adds(&run->notes, what);
-		buf_adds(&run->notes, ": ");
-		text_add_counts(&run->notes, counts);
-		buf_adds(&run->notes, " (");
-		text_add_size(&run->notes, counts->new_bytes);
-		buf_addf(&run->notes, ")%s\n", how);
-	}
-}
-
-static int write_forms(const struct run *run, const struct format *format,
-		       const struct diff *diff)
-{
-	const struct options *options = &run->options;
-	int error = 0;
-
-	if (options->name_status) {
-		error = format_name_status(format, diff);
-	}
-	if (options->stat && !error) {
-		error = format_stat(format, diff);
-	}
-	if (options->stat && options->patch && diff->list.n > 0) {
-		fputc('\n', format->out);
-	}
-	if (options->patch && !error) {
-		error = format_patch(format, diff);
-	}
-	return error;
-}
-
-/* Paths below the view's mount point, as the agent knows them, are taken
- * too. Caller frees the array only. */
-static char **relative_paths(const struct run *run,
-			     const struct manifest_view *view)
-{
-	const struct options *options = &run->options;
-	char **paths = calloc(options->n_paths + 1, sizeof(*paths));
-
-	for (size_t i = 0; paths && i < options->n_paths; i++) {
-		char *path = options->paths[i];
-		size_t len = view->mount_at ? strlen(view->mount_at) : 0;
-
-		if (len > 0 && strncmp(path, view->mount_at, len) == 0 &&
-		    (path[len] == '/' || !path[len])) {
-			path += len;
-		}
-		while (strncmp(path, "./", 2) == 0 || *path == '/') {
-			path += *path == '/' ? 1 : 2;
-		}
-		paths[i] = strcmp(path, ".") == 0 ? path + 1 : path;
-	}
-	return paths;
-}
-
-static int show_view(struct run *run, const struct manifest_view *view)
-{
-	AUTO_DIFF diff = DIFF_INIT;
-	AUTO_BUF prefix = BUF_INIT;
-	AUTO_FREE char **paths = relative_paths(run, view);
-	struct filter filter = {
-		.paths = paths,
-		.n_paths = run->options.n_paths,
-		.all = run->options.all,
-		.keep_deletions = run->options.name_status,
-	};
-	struct format format = run->format;
-	struct filter_folded folded;
-	int error = diff_view(&diff, &run->execution, view,
-			      !run->options.no_renames, &run->trouble);
-
-	if (error || !paths) {
-		return fail("can't compare view", view->name,
-			    error ? error : -ENOMEM);
-	}
-	filter_apply(&diff.list, &filter, &folded);
-	run->n_changes += diff.list.n + folded.git.total + folded.ignored.total;
-	note_counts(run, "ignored files", &folded.ignored,
-		    "; --all shows them");
-	note_counts(run, "below .git", &folded.git,
-		    "; --name-status --all lists them");
-	add_prefix(&prefix, run, view);
-	format.prefix = prefix.data;
-	return write_forms(run, &format, &diff);
-}
-
-/* A view that is not asked for is only counted, in a note. */
-static int count_view(struct run *run, const struct manifest_view *view)
-{
-	AUTO_DIFF diff = DIFF_INIT;
-	AUTO_BUF what = BUF_INIT;
-	AUTO_BUF how = BUF_INIT;
-	struct change_counts counts = {0};
-	int error = diff_view(&diff, &run->execution, view,
-			      !run->options.no_renames, &run->trouble);
-
-	if (error) {
-		return fail("can't compare view", view->name, error);
-	}
-	for (size_t i = 0; i < diff.list.n; i++) {
-		change_count(&counts, &diff.list.items[i]);
-	}
-	buf_addf(&what, "view %s", view->name);
-	buf_addf(&how, "; --view %s shows it", view->name);
-	note_counts(run, what.data, &counts, how.data);
-	return 0;
-}
-
-static int show_views(struct run *run)
-{
-	const struct manifest *manifest = &run->manifest;
-	const struct manifest_view *only =
-		run->options.view ? manifest_view(manifest, run->options.view)
-				  : diff_checkout_view(manifest);
-	int result = 0;
-
-	if (!only) {
-		return fail("no such view:", run->options.view, -ENOENT);
-	}
-	for (size_t i = 0; i < manifest->n_views; i++) {
-		const struct manifest_view *view = &manifest->views[i];
-		int error = 0;
-
-		if (run->options.all_views || view == only) {
-			error = show_view(run, view);
-		} else if (!run->options.view && run->options.n_paths == 0) {
-			error = count_view(run, view);
-		}
-		result = result ? result : error;
-	}
-	return result;
-}
-
-/* Behind the changes; not on standard output, which may be a patch or a list
- * that a program reads. */
-static void write_notes(const struct run *run)
-{
-	char *rest = run->notes.data;
-	char *line;
-
-	fflush(stdout);
-	while ((line = strsep(&rest, "\n")) && *line) {
-		fprintf(stderr, "note: %s\n", line);
-	}
-}
-
-static int run_diff(struct run *run)
-{
-	struct pager pager = {0};
-	int error = open_execution(run);
-	bool failed;
-
-	if (error) {
-		return EXIT_TROUBLE;
-	}
-	choose_format(run);
-	if (!run->options.no_pager) {
-		pager_start(&pager);
-	}
-	error = show_views(run);
-	write_notes(run);
-	failed = fflush(stdout) || ferror(stdout);
-	if (failed) {
-		fail("can't write the output", NULL, -errno);
-	}
-	pager_wait(&pager);
-	if (error || failed || run->trouble.n_errors) {
-		return EXIT_TROUBLE;
-	}
-	return run->options.exit_code && run->n_changes ? EXIT_CHANGES : 0;
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	struct run run = {
-		.execution = EXECUTION_INIT,
-		.trouble = {.out = stderr},
-		.notes = BUF_INIT,
-	};
-	int status = options_parse(&run.options, argc, argv);
+	verb_fn *run = argc > 1 ? find_verb(argv[1]) : NULL;
+	int status;
 
-	if (status == OPTIONS_DONE) {
-		return 0;
-	}
-	if (status < 0) {
-		return EXIT_TROUBLE;
-	}
 	/* The agent may have left files that their owner can't read. Where
 	 * that can't be helped, each is an error of its own. */
 	log_setup(STDERR_FILENO, LOG_LEVEL_ERROR);
 	(void)owner_start();
 	git_libgit2_init();
-	manifest_init(&run.manifest);
-	status = run_diff(&run);
-	buf_release(&run.notes);
-	manifest_release(&run.manifest);
-	execution_release(&run.execution);
+	status = run ? run(argc - 1, argv + 1) : show_main(argc, argv);
 	git_libgit2_shutdown();
 	owner_stop();
 	return status;

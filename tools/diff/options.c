@@ -1,10 +1,6 @@
 #include "options.h"
 
-#include <getopt.h>
-#include <stdio.h>
 #include <string.h>
-
-#include "legato-config.h"
 
 static const char usage[] =
 	"usage: legato-diff [options] [ID] [-- PATH...]\n"
@@ -27,6 +23,8 @@ static const char usage[] =
 	"  --exit-code          exit with 1 if there are changes\n"
 	"  --color[=WHEN]       always, never or auto\n"
 	"  --no-pager           don't use a pager\n"
+	"  --id ID              the same as ID, for one that is called as a\n"
+	"                       verb is\n"
 	"  --scratch-dir DIR    where executions are\n"
 	"  --help, --version\n";
 
@@ -40,11 +38,6 @@ enum long_only {
 	OPT_VIEW,
 	OPT_ALL_VIEWS,
 	OPT_EXIT_CODE,
-	OPT_COLOR,
-	OPT_NO_COLOR,
-	OPT_NO_PAGER,
-	OPT_SCRATCH_DIR,
-	OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -58,42 +51,8 @@ static const struct option long_options[] = {
 	{"view", required_argument, NULL, OPT_VIEW},
 	{"all-views", no_argument, NULL, OPT_ALL_VIEWS},
 	{"exit-code", no_argument, NULL, OPT_EXIT_CODE},
-	{"color", optional_argument, NULL, OPT_COLOR},
-	{"no-color", no_argument, NULL, OPT_NO_COLOR},
-	{"no-pager", no_argument, NULL, OPT_NO_PAGER},
-	{"scratch-dir", required_argument, NULL, OPT_SCRATCH_DIR},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
+	CLI_OPTIONS,
 };
-
-static int complain(const char *what, const char *subject)
-{
-	fprintf(stderr, "legato-diff: %s '%s' (try 'legato-diff --help')\n",
-		what, subject);
-	return -EINVAL;
-}
-
-static int parse_when(enum options_when *ret_when, const char *text)
-{
-	static const char *const words[] = {
-		[WHEN_AUTO] = "auto",
-		[WHEN_ALWAYS] = "always",
-		[WHEN_NEVER] = "never",
-	};
-
-	if (!text) {
-		*ret_when = WHEN_ALWAYS;
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(text, words[i]) == 0) {
-			*ret_when = (enum options_when)i;
-			return 0;
-		}
-	}
-	return complain("--color takes always, never or auto, not", text);
-}
 
 /* The options that are only a switch. */
 static bool set_switch(struct options *options, int opt)
@@ -115,8 +74,6 @@ static bool set_switch(struct options *options, int opt)
 		return options->all_views = true;
 	case OPT_EXIT_CODE:
 		return options->exit_code = true;
-	case OPT_NO_PAGER:
-		return options->no_pager = true;
 	default:
 		return false;
 	}
@@ -125,79 +82,50 @@ static bool set_switch(struct options *options, int opt)
 static int set_option(struct options *options, int opt, char **argv)
 {
 	if (set_switch(options, opt)) {
-		return OPTIONS_RUN;
+		return CLI_RUN;
 	}
 	switch (opt) {
 	case OPT_BINARY:
-		options->binary = WHEN_ALWAYS;
-		return OPTIONS_RUN;
+		options->binary = CLI_ALWAYS;
+		return CLI_RUN;
 	case OPT_NO_BINARY:
-		options->binary = WHEN_NEVER;
-		return OPTIONS_RUN;
-	case OPT_NO_COLOR:
-		options->color = WHEN_NEVER;
-		return OPTIONS_RUN;
-	case OPT_COLOR:
-		return parse_when(&options->color, optarg);
+		options->binary = CLI_NEVER;
+		return CLI_RUN;
 	case OPT_VIEW:
 		options->view = optarg;
-		return OPTIONS_RUN;
-	case OPT_SCRATCH_DIR:
-		options->scratch_dir = optarg;
-		return OPTIONS_RUN;
-	case 'h':
-		fputs(usage, stdout);
-		return OPTIONS_DONE;
-	case OPT_VERSION:
-		puts("legato-diff " LEGATO_VERSION);
-		return OPTIONS_DONE;
-	case ':':
-		return complain("no value for", argv[optind - 1]);
+		return CLI_RUN;
 	default:
-		return complain("unknown option", argv[optind - 1]);
+		return cli_set_option(&options->cli, opt, argv, usage);
 	}
-}
-
-/* How many of the arguments come before a "--". */
-static int count_before_dashes(int argc, char **argv)
-{
-	int count = 1;
-
-	while (count < argc && strcmp(argv[count], "--") != 0) {
-		count++;
-	}
-	return count;
 }
 
 int options_parse(struct options *ret_options, int argc, char **argv)
 {
 	struct options options = {0};
-	int before = count_before_dashes(argc, argv);
-	int next = OPTIONS_RUN;
+	int before = cli_count_before_dashes(argc, argv);
+	int next = CLI_RUN;
 	int opt;
 
-	while (next == OPTIONS_RUN &&
+	while (next == CLI_RUN &&
 	       (opt = getopt_long(before, argv, ":hpz", long_options, NULL)) !=
 		       -1) {
 		next = set_option(&options, opt, argv);
 	}
-	if (next != OPTIONS_RUN) {
+	if (next != CLI_RUN) {
 		return next;
 	}
+	cli_take_id(&options.cli, argv, before);
 	if (optind < before) {
-		options.id = argv[optind++];
-	}
-	if (optind < before) {
-		return complain("paths come behind '--':", argv[optind]);
+		return cli_complain("paths come behind '--':", argv[optind]);
 	}
 	if (options.view && options.all_views) {
-		return complain("--all-views can't go with --view",
-				options.view);
+		return cli_complain("--all-views can't go with --view",
+				    options.view);
 	}
 	if (before + 1 < argc) {
 		options.paths = argv + before + 1;
 		options.n_paths = (size_t)(argc - before - 1);
 	}
 	*ret_options = options;
-	return OPTIONS_RUN;
+	return CLI_RUN;
 }

@@ -1,5 +1,5 @@
 /*
- * options.h - the command line of legato-diff.
+ * options.h - the command line of the verbless form.
  *
  * Threads: main thread only.
  */
@@ -9,23 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli.h"
 #include "compiler.h"
-
-enum options_when {
-	WHEN_AUTO,
-	WHEN_ALWAYS,
-	WHEN_NEVER,
-};
 
 /* Strings are the command line's own. */
 struct options {
-	const char *scratch_dir; /* NULL: the default */
-	const char *id;          /* NULL: the newest */
-	const char *view;        /* NULL: the checkout's */
+	struct cli cli;
+	const char *view; /* NULL: the checkout's */
 	char *const *paths;
 	size_t n_paths;
-	enum options_when color;
-	enum options_when binary;
+	enum cli_when binary;
 	bool name_status;
 	bool stat;
 	bool patch;
@@ -34,16 +27,10 @@ struct options {
 	bool all;
 	bool exit_code;
 	bool no_renames;
-	bool no_pager;
 };
 
-enum options_next {
-	OPTIONS_RUN,
-	OPTIONS_DONE, /* help or version were printed */
-};
-
-/* An enum options_next, or -EINVAL, and then the reason was printed to
- * standard error. */
+/* An enum cli_next, or -EINVAL, and then the reason was printed to standard
+ * error. */
 int options_parse(struct options *ret_options, int argc,
 		  char **argv) MUST_CHECK;
 
