@@ -188,9 +188,7 @@ static void list_while_creating(void)
 /* The smallest buffers that hold an entry. */
 static void list_in_small_steps(void)
 {
-	/* Room for a whole entry, so that the compiler knows the type fits. */
-	char data[sizeof(struct dirent64)] __attribute__((aligned(8)));
-	const size_t size = 64;
+	char data[64] __attribute__((aligned(8)));
 	unsigned long sum = 0;
 	int fd;
 	int entries = 0;
@@ -198,7 +196,7 @@ static void list_in_small_steps(void)
 
 	make_entries("d", 0, SOME, 1);
 	fd = open("d", O_RDONLY | O_DIRECTORY);
-	while ((n = syscall(SYS_getdents64, fd, data, size)) > 0) {
+	while ((n = syscall(SYS_getdents64, fd, data, sizeof(data))) > 0) {
 		for (long at = 0; at < n;) {
 			/* A whole struct is larger than the buffer. */
 			const char *name =
