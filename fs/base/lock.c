@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "legato-config.h"
 
@@ -102,6 +103,37 @@ void lock_drop(struct lock *lock)
 {
 	must(pthread_mutex_unlock(&lock->mutex));
 	note_dropped(lock);
+}
+
+void lock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	must(pthread_condattr_init(&attr));
+	must(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	must(pthread_cond_init(cond, &attr));
+	must(pthread_condattr_destroy(&attr));
+}
+
+int lock_wait(struct lock *lock, pthread_cond_t *cond, unsigned int ms)
+{
+	struct timespec until;
+	int error;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000 * 1000;
+	if (until.tv_nsec >= 1000L * 1000 * 1000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000L * 1000 * 1000;
+	}
+	note_dropped(lock);
+	error = pthread_cond_timedwait(cond, &lock->mutex, &until);
+	note_taken(lock, lock->rank, lock->order);
+	if (error && error != ETIMEDOUT) {
+		must(error);
+	}
+	return -error;
 }
 
 struct lock *lock_taken(struct lock *lock)

@@ -38,6 +38,15 @@ void lock_release(struct lock *lock);
 void lock_take(struct lock *lock);
 void lock_drop(struct lock *lock);
 
+/*
+ * Waits for `cond`, which goes by CLOCK_MONOTONIC (lock_cond_init), with the
+ * lock dropped meanwhile. 0, or -ETIMEDOUT after `ms`. The caller holds no lock
+ * of a higher rank, and looks again at what it waits for.
+ */
+void lock_cond_init(pthread_cond_t *cond);
+int lock_wait(struct lock *lock, pthread_cond_t *cond,
+	      unsigned int ms) MUST_CHECK;
+
 /* For scoped locking: `AUTO_UNLOCK struct lock *held = lock_taken(&x);` */
 struct lock *lock_taken(struct lock *lock);
 void lock_auto_drop(struct lock **lock);

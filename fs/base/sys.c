@@ -12,6 +12,8 @@
 #include <sys/fsuid.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -239,6 +241,34 @@ int sys_fdatasync(int fd)
 {
 	FAULT(fsync);
 	return RETRY(fdatasync(fd));
+}
+
+int sys_map(int fd, size_t size, void **ret_map)
+{
+	void *map;
+
+	FAULT(map);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		return -errno;
+	}
+	*ret_map = map;
+	return 0;
+}
+
+void sys_unmap(void *map, size_t size)
+{
+	munmap(map, size);
+}
+
+void sys_write_in_place(int fd)
+{
+	unsigned int flags;
+
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+		flags |= FS_NOCOW_FL;
+		(void)!ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	}
 }
 
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st)
@@ -560,6 +590,16 @@ void sys_inotify_remove(int fd, int number)
 {
 	/* EINVAL: the kernel has removed it with the directory. */
 	(void)!inotify_rm_watch(fd, number);
+}
+
+int sys_random(void *data, size_t size)
+{
+	ssize_t n;
+
+	FAULT(random);
+	n = RETRY(getrandom(data, size, 0));
+	/* Up to 256 bytes come whole. */
+	return n < 0 ? (int)n : (size_t)n == size ? 0 : -EIO;
 }
 
 int sys_eventfd(void)

@@ -49,6 +49,14 @@ int sys_ftruncate(int fd, off_t size) MUST_CHECK;
 int sys_fallocate(int fd, int mode, off_t off, off_t size) MUST_CHECK;
 int sys_fsync(int fd) MUST_CHECK;
 int sys_fdatasync(int fd) MUST_CHECK;
+/* Maps the file's first `size` bytes, shared, to read and write. The file must
+ * have them allocated, and keep them: see mmap(2), SIGBUS. */
+int sys_map(int fd, size_t size, void **ret_map) MUST_CHECK;
+void sys_unmap(void *map, size_t size);
+/* Where the disk copies what is written over, has it write this file in place
+ * (FS_NOCOW_FL); it must be empty. Disks that do so anyway know no such flag.
+ */
+void sys_write_in_place(int fd);
 
 int sys_fstatat(int dirfd, const char *name, struct stat *ret_st) MUST_CHECK;
 int sys_fstat(int fd, struct stat *ret_st) MUST_CHECK;
@@ -108,6 +116,9 @@ void sys_fsids_reset(const struct sys_fsids *saved);
 int sys_inotify_init(void) MUST_CHECK;
 int sys_inotify_add(int fd, int dirfd, uint32_t mask) MUST_CHECK;
 void sys_inotify_remove(int fd, int number);
+
+/* Fills `data` with random bytes. */
+int sys_random(void *data, size_t size) MUST_CHECK;
 
 /* An event counter that does not block. */
 int sys_eventfd(void) MUST_CHECK;

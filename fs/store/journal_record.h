@@ -22,11 +22,12 @@ enum journal_op {
 	JOURNAL_MKNOD = 3,
 	JOURNAL_SYMLINK = 4,
 	JOURNAL_TMPFILE = 5,
-	JOURNAL_LINK = 6,     /* path2: the new name */
+	JOURNAL_LINK = 6, /* path2: the new name */
 	JOURNAL_UNLINK = 7,
 	JOURNAL_RMDIR = 8,
-	JOURNAL_RENAME = 9,   /* path2: the new name */
-	JOURNAL_EXCHANGE = 10, /* renameat2(RENAME_EXCHANGE); path2: the other */
+	JOURNAL_RENAME = 9, /* path2: the new name */
+	JOURNAL_EXCHANGE =
+		10, /* renameat2(RENAME_EXCHANGE); path2: the other */
 	JOURNAL_WRITE = 11,
 	JOURNAL_TRUNCATE = 12,
 	JOURNAL_FALLOCATE = 13,
@@ -48,7 +49,8 @@ enum journal_state {
 	JOURNAL_DONE = 2, /* `result` holds */
 };
 
-/* Who made a change. Known once, by (pid, start time), then by `number`. */
+/* Who made a change: one program run by one process. A process that goes on
+ * with another program (exec) is another, with the same pid and start. */
 struct journal_process {
 	uint64_t number; /* from 1, in this execution; 0: not known */
 	uint64_t parent; /* its parent's number; 0: not known */
@@ -65,25 +67,29 @@ struct journal_process {
 #define JOURNAL_COMMAND_MAX 4096
 
 struct journal_record {
-	uint64_t sequence; /* from 1, without gaps, in the order of beginning */
-	int64_t wall_ns;   /* CLOCK_REALTIME, since 1970 */
-	int64_t mono_ns;   /* CLOCK_MONOTONIC */
+	/* From 1, in the order of beginning. A number is missing only where the
+	 * daemon was killed, or the machine lost power, as it was given. */
+	uint64_t sequence;
+	int64_t wall_ns; /* CLOCK_REALTIME, since 1970 */
+	int64_t mono_ns; /* CLOCK_MONOTONIC */
 	enum journal_op op;
 	enum journal_state state;
-	int result;        /* 0 or -errno */
-	const char *view;  /* its name */
-	const char *path;  /* in the view, without a leading slash; "" its root */
+	int result;       /* 0 or -errno */
+	const char *view; /* its name */
+	const char
+		*path; /* in the view, without a leading slash; "" its root */
 	const char *path2; /* NULL where the operation has none */
-	uint64_t ino;      /* st_ino of the node as the view shows it; 0: none */
-	uint64_t process;  /* number of struct journal_process; 0: not known */
-	bool by_opener;    /* the process opened the file; who wrote isn't known */
-	int64_t offset;    /* bytes; WRITE, FALLOCATE, COPY_RANGE, READ; else -1 */
-	int64_t bytes;     /* how many were asked for and, once done, made */
+	uint64_t ino;     /* st_ino of the node as the view shows it; 0: none */
+	uint64_t process; /* number of struct journal_process; 0: not known */
+	bool by_opener; /* the process opened the file; who wrote isn't known */
+	int64_t offset; /* bytes; WRITE, FALLOCATE, COPY_RANGE, READ; else -1 */
+	int64_t bytes;  /* how many were asked for and, once done, made */
 	int64_t size_before, size_after; /* -1: not known, or not a file */
 	int32_t mode_before, mode_after; /* st_mode; -1: not known */
 	/* Writes of one opener to one file that follow each other are one
 	 * record: of the first `sequence` and times, with these. */
-	uint64_t count;       /* calls; 1 for all others */
+	uint64_t count; /* calls; 1 for all others */
+	bool more;      /* DONE holds, and the daemon died in one call more */
 	int64_t last_wall_ns; /* of the last call */
 };
 
