@@ -9,6 +9,7 @@
 #include "dirlist.h"
 #include "file.h"
 #include "making.h"
+#include "masks.h"
 #include "place.h"
 #include "sys.h"
 #include "whiteout.h"
@@ -43,6 +44,7 @@ static int make_locked(struct making *making, struct entry *ret_entry)
 			? -ENOENT
 			: view_dir_fd(making->parent, VIEW_SLOT_UPPER, &dir);
 
+	error = error ? error : masks_check_new(making->parent, making->name);
 	error = error ? error : making_run(making, dir->fd);
 	dirlist_changed(making->parent);
 	return error ? error : intern_made(making, dir->fd, ret_entry);
@@ -254,6 +256,7 @@ static int link_at(const struct place *place, struct node *parent,
 			    ? -ENOENT
 			    : view_dir_fd(parent, VIEW_SLOT_UPPER, &dir);
 
+	error = error ? error : masks_check_new(parent, name);
 	return error ? error : link_in(place, parent, dir->fd, name);
 }
 

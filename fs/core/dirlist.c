@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "masks.h"
 #include "sys.h"
 #include "watch.h"
 #include "whiteout.h"
@@ -170,6 +171,10 @@ struct merging {
 	/* Marks that hide names in the slots below this one only. */
 	struct dirlist *marked;
 	bool foreign;
+	const struct node *dir;
+	/* Masked files that may have a name in the slot, and its disk. */
+	struct mask_links links;
+	dev_t dev;
 };
 
 /* Whether the entry is a whiteout: 1, 0 or -errno. */
@@ -188,6 +193,15 @@ static int is_whiteout(const struct merging *merging, DIR *dir,
 	return error ? error : whiteout_is(&st);
 }
 
+/* Whether the view must not show it. */
+static bool is_masked(const struct merging *merging, const struct dirent *entry)
+{
+	const struct node *dir = merging->dir;
+
+	return masks_hide(dir, entry->d_name) ||
+	       mask_links_have(&merging->links, merging->dev, entry->d_ino);
+}
+
 /* A whiteout hides the name in the layers below: it is remembered as seen, in
  * a list of its own, and not shown. */
 static int add_entry(struct merging *merging, DIR *dir,
@@ -199,7 +213,7 @@ static int add_entry(struct merging *merging, DIR *dir,
 	int whiteout;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    find_name(merging->hidden, name)) {
+	    find_name(merging->hidden, name) || is_masked(merging, entry)) {
 		return 0;
 	}
 	if (marked) {
@@ -241,6 +255,24 @@ static int hide_marked(struct merging *merging)
 	return error;
 }
 
+/* Which files of the slot must not be shown. */
+static int find_links(struct merging *merging, unsigned int slot, int fd)
+{
+	const struct view *view = merging->dir->view;
+	struct stat st;
+	int error;
+
+	mask_links_release(&merging->links);
+	if (!view->masks || slot == VIEW_SLOT_UPPER) {
+		return 0;
+	}
+	error = sys_fstat(fd, &st);
+	if (!error) {
+		merging->dev = st.st_dev;
+	}
+	return error ? error : masks_find_links(view, &merging->links);
+}
+
 static int add_slot(struct merging *merging, struct node *node,
 		    unsigned int slot)
 {
@@ -248,6 +280,7 @@ static int add_slot(struct merging *merging, struct node *node,
 	DIR *dir;
 	int error = view_dir_fd(node, slot, &ref);
 
+	error = error ? error : find_links(merging, slot, ref->fd);
 	error = error ? error : sys_opendirat(ref->fd, "", &dir);
 	if (error) {
 		return error == -ENOENT ? 0 : error;
@@ -262,6 +295,7 @@ static int read_slots(struct dirlist *list, struct node *dir)
 {
 	unsigned int slots = 1 + (dir->lowers ? dir->lowers->count : 0);
 	struct merging merging = {
+		.dir = dir,
 		.list = list,
 		.hidden = dirlist_new(),
 		.marked = dirlist_new(),
@@ -276,6 +310,7 @@ static int read_slots(struct dirlist *list, struct node *dir)
 	}
 	dirlist_put(merging.hidden);
 	dirlist_put(merging.marked);
+	mask_links_release(&merging.links);
 	return error;
 }
 
@@ -465,14 +500,13 @@ static int real_entry(struct node *dir, const char *name, bool intern,
 int dirlist_stat(struct fs *fs, struct node *dir, const char *name, bool intern,
 		 struct entry *ret_entry)
 {
-	bool stable;
 	int error;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		return dot_entry(fs, dir, name[1] == '.', ret_entry);
 	}
 	if (fs_is_list_root(fs, dir)) {
-		error = op_lookup(fs, dir, name, ret_entry, &stable);
+		error = op_lookup(fs, dir, name, ret_entry, NULL);
 		if (!error && !intern) {
 			node_put(&fs->nodes, TAKE_PTR(ret_entry->node));
 		}

@@ -5,6 +5,7 @@
 #include "attr.h"
 #include "file.h"
 #include "log.h"
+#include "masks.h"
 #include "merge.h"
 #include "origin.h"
 #include "redirect.h"
@@ -276,6 +277,10 @@ static int find_in_lowers(struct node *parent, const char *name,
 		if (whiteout_is(&found->st)) {
 			return -ENOENT;
 		}
+		error = masks_hide_file(parent->view, &found->st);
+		if (error) {
+			return error > 0 ? -ENOENT : error;
+		}
 		found->lower_index = i;
 		found->dev = found->st.st_dev;
 		found->ino = found->st.st_ino;
@@ -312,7 +317,7 @@ int lookup_layers(struct node *parent, const char *name,
 	int error = -ENOENT;
 
 	*ret_found = (struct found){0};
-	if (parent->removed) {
+	if (parent->removed || masks_hide(parent, name)) {
 		return -ENOENT;
 	}
 	if (node_in_upper(parent)) {
@@ -475,21 +480,32 @@ static int lookup_view(struct fs *fs, const char *name, struct entry *ret_entry)
 	return -ENOENT;
 }
 
+static enum missing why_missing(const struct node *parent, const char *name)
+{
+	return masks_hide(parent, name)   ? MISSING_MASKED
+	       : lookup_is_stable(parent) ? MISSING_STABLE
+					  : MISSING_UNSTABLE;
+}
+
 int op_lookup(struct fs *fs, struct node *parent, const char *name,
-	      struct entry *ret_entry, bool *ret_stable)
+	      struct entry *ret_entry, enum missing *ret_missing)
 {
 	struct found found;
 	int error;
 
-	*ret_stable = true;
+	if (ret_missing) {
+		*ret_missing = MISSING_STABLE;
+	}
 	if (fs_is_list_root(fs, parent)) {
 		return lookup_view(fs, name, ret_entry);
 	}
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
 	watch_dir(parent);
-	*ret_stable = lookup_is_stable(parent);
 	error = lookup_layers(parent, name, &found);
+	if (error == -ENOENT && ret_missing) {
+		*ret_missing = why_missing(parent, name);
+	}
 	if (!error) {
 		error = lookup_intern(parent, name, &found, ret_entry);
 		found_release(&found);

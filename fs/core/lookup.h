@@ -70,8 +70,15 @@ struct node *lookup_known(struct node *parent, const char *name,
 /* Whether answers about names in `parent` are stable (see struct entry). */
 bool lookup_is_stable(const struct node *parent);
 
-/* The FUSE operation. -ENOENT: *ret_stable says for how long. */
+/* For how long there is nothing at a name. */
+enum missing {
+	MISSING_STABLE,   /* until it is made through this mount */
+	MISSING_UNSTABLE, /* until the base changes */
+	MISSING_MASKED,   /* for ever, but each question counts */
+};
+
+/* The FUSE operation. *ret_missing (may be NULL) is set on -ENOENT. */
 int op_lookup(struct fs *fs, struct node *parent, const char *name,
-	      struct entry *ret_entry, bool *ret_stable) MUST_CHECK;
+	      struct entry *ret_entry, enum missing *ret_missing) MUST_CHECK;
 
 #endif

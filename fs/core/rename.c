@@ -7,6 +7,7 @@
 #include "copyup.h"
 #include "dirlist.h"
 #include "log.h"
+#include "masks.h"
 #include "redirect.h"
 #include "sys.h"
 #include "unlink.h"
@@ -135,6 +136,13 @@ static int check(const struct renaming *renaming)
 	}
 	if (to->node && renaming->flags & RENAME_NOREPLACE) {
 		return -EEXIST;
+	}
+	if (!to->node) {
+		int error = masks_check_new(to->dir, to->name);
+
+		if (error) {
+			return error;
+		}
 	}
 	if (!from->found.has_upper_name ||
 	    (is_exchange(renaming) && !to->found.has_upper_name)) {
@@ -331,13 +339,12 @@ static int prepare_end(struct fs *fs, struct node *dir, const char *name,
 		       bool must_be_upper)
 {
 	struct entry entry;
-	bool stable;
 	int error = copyup_ensure(fs, dir);
 
 	if (error || !must_be_upper) {
 		return error;
 	}
-	error = op_lookup(fs, dir, name, &entry, &stable);
+	error = op_lookup(fs, dir, name, &entry, NULL);
 	if (error) {
 		return error;
 	}

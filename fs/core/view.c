@@ -9,6 +9,7 @@
 #include "err.h"
 #include "links.h"
 #include "log.h"
+#include "masks.h"
 #include "merge.h"
 #include "remove.h"
 #include "sys.h"
@@ -67,6 +68,7 @@ static void view_free(struct view *view)
 		layer_close(&view->lowers[i]);
 	}
 	free(view->lowers);
+	masks_release(view);
 	if (view->work_fd >= 0) {
 		sys_close(view->work_fd);
 	}
@@ -198,6 +200,7 @@ static int view_open(struct view *view, const struct view_config *config)
 		return -ENOMEM;
 	}
 	error = open_lowers(view, config);
+	error = error ? error : masks_init(view, config->masks);
 	if (error || !config->upper) {
 		return error;
 	}

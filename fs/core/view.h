@@ -33,6 +33,7 @@
 #define FS_COPYUP_LOCKS 64
 
 struct fs;
+struct mask_set;
 
 /* See watch.h. */
 struct watches {
@@ -73,6 +74,7 @@ struct view {
 	bool has_origins;
 	/* Layers may have been written by other tools (whiteout.h). */
 	bool has_foreign_marks;
+	struct mask_set *masks; /* see masks.h; NULL without any */
 	struct rwlock tree;
 	struct node *root; /* referenced */
 	/* private */
@@ -115,6 +117,7 @@ struct view_config {
 	const char *links; /* the same; made where missing */
 	const char *const *lowers;
 	unsigned int lower_count;
+	char *const *masks; /* NULL-terminated, as in the manifest; or NULL */
 	bool has_origins;
 	bool has_foreign_marks;
 };

@@ -74,12 +74,25 @@ static int add_scratch(struct manifest *manifest, const char *name)
 	return manifest_add_view(manifest, name, MANIFEST_SCRATCH, "/", NULL);
 }
 
+/* "VIEW:PATH"; views come before their masks. */
+static int add_mask(struct manifest *manifest, const char *text)
+{
+	const char *colon = strchr(text, ':');
+	AUTO_FREE char *name =
+		colon ? strndup(text, (size_t)(colon - text)) : NULL;
+	int error =
+		name ? manifest_add_mask(manifest, name, colon + 1) : -EINVAL;
+
+	return error ? complain("bad mask", text, error) : 0;
+}
+
 static int parse(struct mounting *mounting, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"scratch", required_argument, NULL, 's'},
 		{"overlay", required_argument, NULL, 'o'},
 		{"view", required_argument, NULL, 'v'},
+		{"mask", required_argument, NULL, 'm'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
@@ -98,6 +111,9 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 			break;
 		case 'v':
 			error = add_scratch(&mounting->manifest, optarg);
+			break;
+		case 'm':
+			error = add_mask(&mounting->manifest, optarg);
 			break;
 		case 'f':
 			mounting->foreground = true;
@@ -118,7 +134,8 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 	if (optind + 1 != argc || !mounting->manifest.n_views) {
 		fputs("usage: legato-fs mount [--scratch DIR] "
 		      "[--overlay NAME=BASE]... [--view NAME]...\n"
-		      "                       [--ask-open] [--foreground] "
+		      "                       [--mask VIEW:PATH]... "
+		      "[--ask-open] [--foreground] "
 		      "[--debug] MNT\n",
 		      stderr);
 		return -EINVAL;

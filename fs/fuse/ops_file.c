@@ -80,13 +80,12 @@ static int open_existing(fuse_req_t req, struct node *parent, const char *name,
 	struct fs *fs = &ops_server(req)->fs;
 	struct caller caller = ops_caller(req);
 	bool keep_cache = false;
-	bool stable;
 	int error;
 
 	if (info->flags & O_EXCL) {
 		return -EEXIST;
 	}
-	error = op_lookup(fs, parent, name, ret_entry, &stable);
+	error = op_lookup(fs, parent, name, ret_entry, NULL);
 	if (error) {
 		return error;
 	}

@@ -31,17 +31,17 @@ static void do_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node *node = named_parent(req, parent, name);
 	struct fuse_entry_param missing = {.ino = 0};
 	struct entry entry;
-	bool stable;
+	enum missing why;
 	int error;
 
 	if (!node) {
 		return;
 	}
-	error = op_lookup(&ops_server(req)->fs, node, name, &entry, &stable);
+	error = op_lookup(&ops_server(req)->fs, node, name, &entry, &why);
 	ops_put(req, node);
-	if (error == -ENOENT) {
+	if (error == -ENOENT && why != MISSING_MASKED) {
 		/* Node 0: the kernel remembers that there is nothing. */
-		missing.entry_timeout = ops_timeout(stable);
+		missing.entry_timeout = ops_timeout(why == MISSING_STABLE);
 		fuse_reply_entry(req, &missing);
 	} else {
 		ops_reply_entry(req, error, &entry);

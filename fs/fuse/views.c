@@ -47,6 +47,7 @@ static int add_view(const struct execution *execution, struct fs *fs,
 		.dirfd = execution->dir_fd,
 		.lowers = lowers,
 		.lower_count = 1,
+		.masks = view->masks,
 		.has_origins = view->kind == MANIFEST_OVERLAY,
 	};
 	int error = check_base(execution, view);

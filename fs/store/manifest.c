@@ -75,14 +75,32 @@ int manifest_add_view(struct manifest *manifest, const char *name,
 	return 0;
 }
 
-int manifest_add_mask(struct manifest *manifest, const char *path)
+static struct manifest_view *find_view(const struct manifest *manifest,
+				       const char *name)
 {
-	struct manifest_view *view = &manifest->views[manifest->n_views - 1];
+	for (size_t i = 0; i < manifest->n_views; i++) {
+		if (strcmp(manifest->views[i].name, name) == 0) {
+			return &manifest->views[i];
+		}
+	}
+	return NULL;
+}
+
+const struct manifest_view *manifest_view(const struct manifest *manifest,
+					  const char *name)
+{
+	return find_view(manifest, name);
+}
+
+int manifest_add_mask(struct manifest *manifest, const char *name,
+		      const char *path)
+{
+	struct manifest_view *view = find_view(manifest, name);
 	size_t count = 0;
 	char **masks;
 
-	if (!path_relative_valid(path)) {
-		return -EINVAL;
+	if (!view || !path_relative_valid(path)) {
+		return view ? -EINVAL : -ENOENT;
 	}
 	while (view->masks && view->masks[count]) {
 		count++;
@@ -95,17 +113,6 @@ int manifest_add_mask(struct manifest *manifest, const char *path)
 	masks[count + 1] = NULL;
 	masks[count] = strdup(path);
 	return masks[count] ? 0 : -ENOMEM;
-}
-
-const struct manifest_view *manifest_view(const struct manifest *manifest,
-					  const char *name)
-{
-	for (size_t i = 0; i < manifest->n_views; i++) {
-		if (strcmp(manifest->views[i].name, name) == 0) {
-			return &manifest->views[i];
-		}
-	}
-	return NULL;
 }
 
 /* Copies the string `key`; absent or null gives NULL. */
@@ -172,8 +179,8 @@ static int read_kind(yyjson_val *object, enum manifest_view_kind *ret)
 	return -EBADMSG;
 }
 
-/* The masks of the view that was added last. */
-static int read_masks(struct manifest *manifest, yyjson_val *object)
+static int read_masks(struct manifest *manifest, const char *view,
+		      yyjson_val *object)
 {
 	yyjson_val *list = yyjson_obj_get(object, "masks");
 	yyjson_val *item;
@@ -187,7 +194,7 @@ static int read_masks(struct manifest *manifest, yyjson_val *object)
 	{
 		const char *path = yyjson_get_str(item);
 		int error = path && strlen(path) == yyjson_get_len(item)
-				    ? manifest_add_mask(manifest, path)
+				    ? manifest_add_mask(manifest, view, path)
 				    : -EBADMSG;
 
 		if (error) {
@@ -217,7 +224,7 @@ static int read_view(struct manifest *manifest, yyjson_val *item)
 		return -EBADMSG;
 	}
 	error = manifest_add_view(manifest, name, kind, base, mount_at);
-	return error ? error : read_masks(manifest, item);
+	return error ? error : read_masks(manifest, name, item);
 }
 
 static int read_views(struct manifest *manifest, yyjson_val *root)

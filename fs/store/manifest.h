@@ -56,9 +56,10 @@ int manifest_add_view(struct manifest *manifest, const char *name,
 		      enum manifest_view_kind kind, const char *base,
 		      const char *mount_at) MUST_CHECK;
 
-/* Adds a mask to the view that was added last. 0, -EINVAL (not a path beneath
- * the base), -ENOMEM. */
-int manifest_add_mask(struct manifest *manifest, const char *path) MUST_CHECK;
+/* Adds a mask to the view called `view`. 0, -ENOENT (no such view), -EINVAL
+ * (not a path beneath the base), -ENOMEM. */
+int manifest_add_mask(struct manifest *manifest, const char *view,
+		      const char *path) MUST_CHECK;
 
 /* The view called `name`, or NULL; owned by the manifest. */
 const struct manifest_view *manifest_view(const struct manifest *manifest,

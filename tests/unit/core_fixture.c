@@ -23,6 +23,7 @@
 struct fs fs;
 struct caller caller;
 bool core_watches = true;
+char *const *core_masks;
 static bool running;
 static unsigned int started_lowers;
 static unsigned int fds_before;
@@ -60,6 +61,7 @@ int core_make_folders(void)
 int core_setup(void **state)
 {
 	fds_before = count_fds();
+	core_masks = NULL;
 	temp_setup(state);
 	return core_make_folders();
 }
@@ -103,6 +105,7 @@ int core_open(struct fs *ret_fs, unsigned int lowers)
 		.links = "links",
 		.lowers = paths,
 		.lower_count = lowers,
+		.masks = core_masks,
 		.has_origins = true,
 	};
 
@@ -250,8 +253,7 @@ unsigned int count_fds(void)
 static int walk(struct fs *which, struct node *dir, const char *name,
 		struct entry *ret_entry)
 {
-	bool stable;
-	int error = op_lookup(which, dir, name, ret_entry, &stable);
+	int error = op_lookup(which, dir, name, ret_entry, NULL);
 
 	node_put(&which->nodes, dir);
 	return error;

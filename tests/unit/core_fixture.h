@@ -31,6 +31,10 @@ extern struct caller caller;
  * temporary folders in memory, where that has attributes (Linux 6.6). */
 void core_prefer_memory(void);
 
+/* What the views that are started from now on mask; NULL: nothing. Each test
+ * starts without. */
+extern char *const *core_masks;
+
 /* Whether the base is watched; it is slow to stop that again (the kernel waits
  * for all others that look at its lists). */
 extern bool core_watches;

@@ -356,9 +356,8 @@ static void *look_up_often(void *data)
 
 	for (int i = 0; i < LINK_ROUNDS * 4; i++) {
 		struct entry entry;
-		bool stable;
 
-		if (!op_lookup(&fs, dir, "stays", &entry, &stable)) {
+		if (!op_lookup(&fs, dir, "stays", &entry, NULL)) {
 			node_put(&fs.nodes, entry.node);
 		}
 	}

@@ -27,8 +27,10 @@ static void fill(struct manifest *manifest)
 	assert_int_equal(manifest_add_view(manifest, "work", MANIFEST_OVERLAY,
 					   "/base \"\\", "/base \"\\"),
 			 0);
-	assert_int_equal(manifest_add_mask(manifest, ".env"), 0);
-	assert_int_equal(manifest_add_mask(manifest, "a b/\377/c"), 0);
+	assert_int_equal(manifest_add_mask(manifest, "work", ".env"), 0);
+	assert_int_equal(manifest_add_mask(manifest, "work", "a b/\377/c"), 0);
+	assert_int_equal(manifest_add_mask(manifest, "none", "a"), -ENOENT);
+	assert_int_equal(manifest_add_mask(manifest, "work", "../a"), -EINVAL);
 	assert_int_equal(manifest_add_view(manifest, "tmp", MANIFEST_SCRATCH,
 					   "/x/base", NULL),
 			 0);

@@ -122,8 +122,10 @@ static int add_one_sided(struct walk *walk, enum change_letter letter,
 	return 0;
 }
 
-/* An entry of the base; KIND_NONE where there is none. */
-static int stat_base(struct change_side *ret_side, int dirfd, const char *name)
+/* An entry of the base, in its directory `dir`; KIND_NONE where there is none
+ * that the view may show. */
+static int stat_base(const struct walk *walk, struct change_side *ret_side,
+		     int dirfd, const char *dir, const char *name)
 {
 	struct stat st;
 	int error;
@@ -137,7 +139,7 @@ static int stat_base(struct change_side *ret_side, int dirfd, const char *name)
 		return trouble_is_vanished(error) ? 0 : error;
 	}
 	/* The base may be an upper itself. */
-	if (!whiteout_is(&st)) {
+	if (!whiteout_is(&st) && !sides_hide(walk->sides, dir, name, &st)) {
 		change_side_from_stat(ret_side, &st);
 	}
 	return 0;
@@ -183,7 +185,8 @@ static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 		.name = name,
 	};
 	if (!in_upper) {
-		error = stat_base(&ret_shown->side, place->lower_fd, name);
+		error = stat_base(walk, &ret_shown->side, place->lower_fd,
+				  place->task->lower, name);
 		return error ? error : stat_link(walk, ret_shown);
 	}
 	error = sys_fstatat(place->upper_fd, name, &st);
@@ -305,8 +308,8 @@ static int add_pair(struct walk *walk, const struct place *place,
  * a redirect of it points, else what lies beneath by its name, unless it is
  * opaque. *ret_lower is NULL for none; the caller frees.
  */
-static int find_lower(const struct place *place, const char *name,
-		      const struct shown *shown,
+static int find_lower(const struct walk *walk, const struct place *place,
+		      const char *name, const struct shown *shown,
 		      const struct change_side *old_side, char **ret_lower)
 {
 	const struct task *task = place->task;
@@ -327,7 +330,8 @@ static int find_lower(const struct place *place, const char *name,
 		return found < 0 ? found : 0;
 	}
 	if (!is_plain(task)) {
-		found = stat_base(&below, place->lower_fd, name);
+		found = stat_base(walk, &below, place->lower_fd, task->lower,
+				  name);
 	}
 	if (found || below.kind != KIND_DIR) {
 		return found;
@@ -347,7 +351,7 @@ static int add_dir(struct walk *walk, const struct place *place,
 		.tell_empty = old_side->kind == KIND_NONE,
 		.side = shown->side,
 	};
-	int error = find_lower(place, name, shown, old_side, &task.lower);
+	int error = find_lower(walk, place, name, shown, old_side, &task.lower);
 
 	if (error) {
 		return survive(walk, path, error);
@@ -375,11 +379,14 @@ static int add_name(struct walk *walk, struct place *place, const char *name)
 		return -ENOMEM;
 	}
 	error = stat_shown(walk, &shown, place, name);
-	error = error ? error : stat_base(&old_side, place->base_fd, name);
+	error = error ? error
+		      : stat_base(walk, &old_side, place->base_fd,
+				  place->task->path, name);
 	if (error) {
 		return survive(walk, path, error);
 	}
 	place->n_shown += shown.side.kind != KIND_NONE;
+	place->n_base += old_side.kind != KIND_NONE;
 	if (shown.side.kind == KIND_DIR) {
 		return add_dir(walk, place, name, path, &old_side, &shown);
 	}
@@ -444,7 +451,6 @@ static int read_place(struct walk *walk, struct place *place)
 	error = error ? error
 		      : read_base_names(walk, task->path, place->base_fd,
 					&base_names);
-	place->n_base = base_names.n;
 	error = error ? error : add_names(walk, place, &lower_names, NULL);
 	return error ? error
 		     : add_names(walk, place, &base_names, &lower_names);
@@ -535,7 +541,7 @@ static int add_root(struct walk *walk)
 	if (origin_read(shown.dirfd, "", &origin) != 1) {
 		return 0;
 	}
-	error = stat_base(&old_side, sides->base.root_fd, "");
+	error = stat_base(walk, &old_side, sides->base.root_fd, "", "");
 	error = error ? error : sys_fstat(shown.dirfd, &st);
 	if (error) {
 		return survive(walk, CHANGE_ROOT_PATH, error);

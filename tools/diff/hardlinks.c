@@ -202,7 +202,8 @@ static int look_at(struct search *search, int dirfd, const char *dir,
 	if (!path) {
 		return -ENOMEM;
 	}
-	if (sys_fstatat(dirfd, name, &st)) {
+	if (sys_fstatat(dirfd, name, &st) ||
+	    sides_hide(search->sides, dir, name, &st)) {
 		return 0; /* gone, or no business of the queue's */
 	}
 	if (S_ISDIR(st.st_mode)) {

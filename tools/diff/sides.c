@@ -34,10 +34,22 @@ int sides_open(struct sides *sides, const struct execution *execution,
 		/* A view of another daemon, or of an older version. */
 		error = error == -ENOENT ? 0 : error;
 	}
+	error = error ? error : mask_set_init(&sides->masks, view->masks);
+	error = error ? error
+		      : mask_links_add(&sides->masked_links, &sides->masks,
+				       &sides->base);
 	if (error) {
 		sides_close(sides);
 	}
 	return error;
+}
+
+bool sides_hide(const struct sides *sides, const char *dir, const char *name,
+		const struct stat *st)
+{
+	return mask_set_has(&sides->masks, dir, name) ||
+	       (S_ISREG(st->st_mode) && st->st_nlink > 1 &&
+		mask_links_have(&sides->masked_links, st->st_dev, st->st_ino));
 }
 
 void sides_close(struct sides *sides)
@@ -45,4 +57,6 @@ void sides_close(struct sides *sides)
 	layer_close(&sides->base);
 	layer_close(&sides->upper);
 	layer_close(&sides->links);
+	mask_set_release(&sides->masks);
+	mask_links_release(&sides->masked_links);
 }

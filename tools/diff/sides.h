@@ -15,6 +15,7 @@
 #include "execution.h"
 #include "layer.h"
 #include "manifest.h"
+#include "mask_set.h"
 #include "origin.h"
 
 struct sides {
@@ -23,6 +24,9 @@ struct sides {
 	struct layer upper;
 	/* Copies of base files, by origin_key; root_fd -1: there are none. */
 	struct layer links;
+	/* What the view never shows is in no change, on neither side. */
+	struct mask_set masks;
+	struct mask_links masked_links;
 };
 
 #define SIDES_INIT                                                             \
@@ -30,6 +34,11 @@ struct sides {
 		.base.root_fd = -1, .upper.root_fd = -1, .links.root_fd = -1   \
 	}
 #define AUTO_SIDES AUTO(sides_close) struct sides
+
+/* Whether `name` in the base's directory `dir` is masked; `st` is what is
+ * there. */
+bool sides_hide(const struct sides *sides, const char *dir, const char *name,
+		const struct stat *st);
 
 /* Opens both folders of `view`; nothing stays open on failure. -ENOENT where
  * the base or the upper is gone, -EACCES, ... */
