@@ -92,6 +92,38 @@ void change_list_finish(struct change_list *list)
 	}
 }
 
+int change_list_keep_linked(struct change_list *list, struct change_list *equal)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct change *change = &list->items[i];
+		struct change *kept;
+
+		/* The old end of a rename has no path any more. */
+		if (change->letter != CHANGE_NONE || !change->path ||
+		    change->new_side.kind != KIND_FILE ||
+		    change->new_side.n_links < 2) {
+			continue;
+		}
+		kept = change_list_add(equal, strdup(change->path));
+		if (!kept) {
+			return -ENOMEM;
+		}
+		kept->old_side = change->old_side;
+		kept->new_side = change->new_side;
+	}
+	return 0;
+}
+
+const struct change *change_list_find(const struct change_list *list,
+				      const char *path)
+{
+	const struct change wanted = {.path = (char *)path};
+
+	return list->n == 0 ? NULL
+			    : bsearch(&wanted, list->items, list->n,
+				      sizeof(wanted), compare_paths);
+}
+
 void change_list_release(struct change_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {

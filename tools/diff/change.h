@@ -63,6 +63,9 @@ enum change_flags {
 	CHANGE_CONTENT = 1 << 0, /* bytes, link target, device number */
 	CHANGE_MODE = 1 << 1,
 	CHANGE_XATTR = 1 << 2,
+	/* A directory that is told only because all of them were asked for: it
+	 * was added or deleted, and its content tells of it. */
+	CHANGE_FILLED = 1 << 3,
 };
 
 /* Why a change is folded into a count unless everything is asked for. */
@@ -100,6 +103,9 @@ struct change {
 	bool has_origin; /* it is known which base file the new side is or was
 			  */
 	struct origin origin;
+	uint64_t taken_ns; /* until when the view showed the old side; 0: not
+			      known, or told by `origin` */
+	bool is_moved;     /* the base's entry changed since then (moved.h) */
 };
 
 struct change_list {
@@ -127,6 +133,15 @@ void change_side_from_stat(struct change_side *ret_side, const struct stat *st);
 /* Appends a change of nothing (CHANGE_NONE, no sides) that takes `path`;
  * NULL when out of memory, and then `path` is freed. */
 struct change *change_list_add(struct change_list *list, char *path);
+
+/* Adds to `equal` the files with several names that are CHANGE_NONE. 0 or
+ * -ENOMEM. */
+int change_list_keep_linked(struct change_list *list,
+			    struct change_list *equal) MUST_CHECK;
+
+/* The change at `path` of a finished list, or NULL. */
+const struct change *change_list_find(const struct change_list *list,
+				      const char *path);
 
 /* Drops what is CHANGE_NONE and sorts by path, bytewise as git does. */
 void change_list_finish(struct change_list *list);

@@ -24,6 +24,9 @@ struct task {
 	/* Tell the directory itself as A or D if it turns out to be empty. */
 	bool tell_empty;
 	struct change_side side;
+	/* When the view took over from what the base has here; 0: not yet, or
+	 * unknown. */
+	uint64_t taken_ns;
 };
 
 /* A stack of tasks instead of recursion: depth costs heap only. */
@@ -31,6 +34,7 @@ struct walk {
 	struct change_list *list;
 	const struct sides *sides;
 	struct trouble *trouble;
+	bool with_dirs; /* tell those with content, too */
 	struct task *tasks;
 	size_t n_tasks;
 	size_t capacity;
@@ -55,6 +59,7 @@ struct shown {
 	enum change_place place;
 	int dirfd;
 	const char *name;            /* in dirfd */
+	uint64_t taken_ns;           /* as in struct task */
 	char link[ORIGIN_KEY_BYTES]; /* `name`, for PLACE_LINKS */
 };
 
@@ -106,7 +111,8 @@ static bool is_plain(const struct task *task)
 /* ---------------------------------------------------------------- one entry */
 
 static int add_one_sided(struct walk *walk, enum change_letter letter,
-			 const char *path, const struct change_side *side)
+			 const char *path, const struct change_side *side,
+			 uint64_t taken_ns)
 {
 	struct change *change = change_list_add(walk->list, strdup(path));
 
@@ -114,6 +120,7 @@ static int add_one_sided(struct walk *walk, enum change_letter letter,
 		return -ENOMEM;
 	}
 	change->letter = letter;
+	change->taken_ns = taken_ns;
 	if (letter == CHANGE_DELETED) {
 		change->old_side = *side;
 	} else {
@@ -176,6 +183,7 @@ static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 		      const struct place *place, const char *name)
 {
 	bool in_upper = names_contain(&place->upper_names, name);
+	struct origin id;
 	struct stat st;
 	int error;
 
@@ -183,6 +191,7 @@ static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 		.place = in_upper ? PLACE_UPPER : PLACE_BASE,
 		.dirfd = in_upper ? place->upper_fd : place->lower_fd,
 		.name = name,
+		.taken_ns = place->task->taken_ns,
 	};
 	if (!in_upper) {
 		error = stat_base(walk, &ret_shown->side, place->lower_fd,
@@ -195,19 +204,40 @@ static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 	}
 	if (!whiteout_is(&st)) {
 		change_side_from_stat(&ret_shown->side, &st);
+		return 0;
 	}
+	origin_from_stat(&id, &st);
+	ret_shown->taken_ns = id.ctime_ns;
 	return 0;
+}
+
+/* When the upper's own entry came to be: from then on nobody saw the base's.
+ */
+static int add_birth(struct shown *shown)
+{
+	struct origin id = shown->side.id;
+	int error;
+
+	if (shown->place != PLACE_UPPER || shown->side.kind == KIND_NONE ||
+	    shown->taken_ns) {
+		return 0;
+	}
+	error = origin_add_birth(&id, shown->dirfd, shown->name);
+	shown->taken_ns = id.birth_ns ? id.birth_ns : id.ctime_ns;
+	return error;
 }
 
 /* The directory at `path` of the base is hidden by the view. */
 static int push_hidden(struct walk *walk, const char *path,
-		       const struct change_side *side, bool tell_empty)
+		       const struct change_side *side,
+		       const struct shown *shown)
 {
 	struct task task = {
 		.path = strdup(path),
 		.in_base = true,
-		.tell_empty = tell_empty,
+		.tell_empty = shown->side.kind == KIND_NONE,
 		.side = *side,
+		.taken_ns = shown->taken_ns,
 	};
 
 	return task.path ? push(walk, &task) : -ENOMEM;
@@ -268,11 +298,28 @@ static int find_origin(struct walk *walk, struct change *change,
 	return 0;
 }
 
+/* Until when the base's entry was seen. A copied-up file says better what it
+ * was made from, but may have been moved here later. */
+static int find_taken(struct change *change, struct shown *shown)
+{
+	int error = 0;
+
+	if (change->has_origin && shown->place == PLACE_UPPER) {
+		change->taken_ns = shown->side.id.ctime_ns;
+		return 0;
+	}
+	if (change->old_side.kind != KIND_NONE &&
+	    shown->side.kind != KIND_DIR) {
+		error = add_birth(shown);
+	}
+	change->taken_ns = shown->taken_ns;
+	return trouble_is_vanished(error) ? 0 : error;
+}
+
 /* Queues what the view shows at `path` against what the base has there. */
 static int add_pair(struct walk *walk, const struct place *place,
 		    const char *name, const char *path,
-		    const struct change_side *old_side,
-		    const struct shown *shown)
+		    const struct change_side *old_side, struct shown *shown)
 {
 	struct change *change = change_list_add(walk->list, strdup(path));
 	struct compare_end below = {place->base_fd, name, NULL};
@@ -285,6 +332,7 @@ static int add_pair(struct walk *walk, const struct place *place,
 	change->old_side = *old_side;
 	change->new_side = shown->side;
 	error = find_origin(walk, change, place, name, shown);
+	error = error ? error : find_taken(change, shown);
 	if (error) {
 		return error;
 	}
@@ -342,8 +390,7 @@ static int find_lower(const struct walk *walk, const struct place *place,
 
 static int add_dir(struct walk *walk, const struct place *place,
 		   const char *name, const char *path,
-		   const struct change_side *old_side,
-		   const struct shown *shown)
+		   const struct change_side *old_side, struct shown *shown)
 {
 	struct task task = {
 		.in_upper = shown->place == PLACE_UPPER,
@@ -353,9 +400,15 @@ static int add_dir(struct walk *walk, const struct place *place,
 	};
 	int error = find_lower(walk, place, name, shown, old_side, &task.lower);
 
+	if (!error && task.in_base &&
+	    (!task.lower || strcmp(task.lower, path) != 0)) {
+		error = add_birth(shown);
+	}
 	if (error) {
+		free(task.lower);
 		return survive(walk, path, error);
 	}
+	task.taken_ns = shown->taken_ns;
 	if (old_side->kind != KIND_NONE) {
 		error = add_pair(walk, place, name, path, old_side, shown);
 	}
@@ -391,10 +444,13 @@ static int add_name(struct walk *walk, struct place *place, const char *name)
 		return add_dir(walk, place, name, path, &old_side, &shown);
 	}
 	if (old_side.kind == KIND_DIR) {
-		error = push_hidden(walk, path, &old_side,
-				    shown.side.kind == KIND_NONE);
+		error = add_birth(&shown);
+		error = error ? survive(walk, path, error) : 0;
+		error = error ? error
+			      : push_hidden(walk, path, &old_side, &shown);
 	} else if (old_side.kind && !shown.side.kind) {
-		error = add_one_sided(walk, CHANGE_DELETED, path, &old_side);
+		error = add_one_sided(walk, CHANGE_DELETED, path, &old_side,
+				      shown.taken_ns);
 	}
 	if (error || !shown.side.kind) {
 		return error;
@@ -498,6 +554,32 @@ static void release_place(struct place *place)
 	names_release(&place->upper_names);
 }
 
+/* A directory that was added or deleted. What tells of one with content is
+ * its content, unless directories are asked for. */
+static int tell_dir(struct walk *walk, const struct task *task, bool is_deleted,
+		    size_t n_entries)
+{
+	struct change *change;
+	int error;
+
+	if (n_entries > 0 && !walk->with_dirs) {
+		return 0;
+	}
+	error = add_one_sided(walk, is_deleted ? CHANGE_DELETED : CHANGE_ADDED,
+			      task->path, &task->side, task->taken_ns);
+	if (error) {
+		return error;
+	}
+	change = &walk->list->items[walk->list->n - 1];
+	change->flags = n_entries > 0 ? CHANGE_FILLED : 0;
+	if (!task->in_upper && task->lower) {
+		change->place = PLACE_BASE;
+		change->place_path = strdup(task->lower);
+		return change->place_path ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 static int run_task(struct walk *walk, const struct task *task)
 {
 	AUTO(release_place)
@@ -508,17 +590,10 @@ static int run_task(struct walk *walk, const struct task *task)
 
 	error = error ? survive(walk, task->path, error)
 		      : read_place(walk, &place);
-	if (error || !task->tell_empty) {
-		return error;
-	}
-	if (is_hidden) {
-		return place.n_base ? 0
-				    : add_one_sided(walk, CHANGE_DELETED,
-						    task->path, &task->side);
-	}
-	return place.n_shown ? 0
-			     : add_one_sided(walk, CHANGE_ADDED, task->path,
-					     &task->side);
+	return error || !task->tell_empty
+		       ? error
+		       : tell_dir(walk, task, is_hidden,
+				  is_hidden ? place.n_base : place.n_shown);
 }
 
 /* ---------------------------------------------------------------- the root */
@@ -568,9 +643,14 @@ static int push_root(struct walk *walk)
 }
 
 int collect_changes(struct change_list *list, const struct sides *sides,
-		    struct trouble *trouble)
+		    bool with_dirs, struct trouble *trouble)
 {
-	struct walk walk = {.list = list, .sides = sides, .trouble = trouble};
+	struct walk walk = {
+		.list = list,
+		.sides = sides,
+		.trouble = trouble,
+		.with_dirs = with_dirs,
+	};
 	int error = push_root(&walk);
 
 	error = error ? error : add_root(&walk);

@@ -34,13 +34,17 @@
 #ifndef TOOLS_DIFF_COLLECT_H
 #define TOOLS_DIFF_COLLECT_H
 
+#include <stdbool.h>
+
 #include "change.h"
 #include "compiler.h"
 #include "sides.h"
 #include "trouble.h"
 
-/* Appends to `list`, unsorted, CHANGE_NONE entries included. 0 or -ENOMEM. */
+/* Appends to `list`, unsorted, CHANGE_NONE entries included. With `with_dirs`
+ * there is an A or a D (with CHANGE_FILLED) for directories that are not empty,
+ * too. 0 or -ENOMEM. */
 int collect_changes(struct change_list *list, const struct sides *sides,
-		    struct trouble *trouble) MUST_CHECK;
+		    bool with_dirs, struct trouble *trouble) MUST_CHECK;
 
 #endif

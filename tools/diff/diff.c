@@ -25,19 +25,23 @@ const struct manifest_view *diff_checkout_view(const struct manifest *manifest)
 }
 
 int diff_view(struct diff *diff, const struct execution *execution,
-	      const struct manifest_view *view, bool renames,
+	      const struct manifest_view *view, unsigned int flags,
 	      struct trouble *trouble)
 {
 	int error = sides_open(&diff->sides, execution, view);
 
 	error = error ? error
-		      : collect_changes(&diff->list, &diff->sides, trouble);
+		      : collect_changes(&diff->list, &diff->sides,
+					flags & DIFF_WHOLE, trouble);
 	error = error ? error
 		      : hardlinks_collect(&diff->list, &diff->sides, trouble);
-	error = error ? error : moved_warn(&diff->list, trouble);
+	error = error ? error : moved_mark(&diff->list, trouble);
 	error = error ? error : noise_mark(&diff->list, &diff->sides);
-	if (!error && renames) {
+	if (!error && flags & DIFF_RENAMES) {
 		error = rename_detect(&diff->list, &diff->sides, trouble);
+	}
+	if (!error && flags & DIFF_WHOLE) {
+		error = change_list_keep_linked(&diff->list, &diff->equal);
 	}
 	change_list_finish(&diff->list);
 	return error;
@@ -47,4 +51,5 @@ void diff_release(struct diff *diff)
 {
 	sides_close(&diff->sides);
 	change_list_release(&diff->list);
+	change_list_release(&diff->equal);
 }

@@ -20,6 +20,16 @@
 struct diff {
 	struct sides sides;
 	struct change_list list; /* finished, sorted by path */
+	/* DIFF_WHOLE: files with several names that are as in the base; not
+	 * sorted. */
+	struct change_list equal;
+};
+
+enum diff_flags {
+	DIFF_RENAMES = 1 << 0, /* pair what was renamed */
+	/* All that is needed to make the view's tree again, not only what a
+	 * person wants to be told: directories with CHANGE_FILLED, `equal`. */
+	DIFF_WHOLE = 1 << 1,
 };
 
 #define DIFF_INIT                                                              \
@@ -32,9 +42,10 @@ struct diff {
  * first of all; NULL where the manifest has none. Borrowed. */
 const struct manifest_view *diff_checkout_view(const struct manifest *manifest);
 
-/* Fills `diff`, which is DIFF_INIT. -ENOMEM, or as sides_open. */
+/* Fills `diff`, which is DIFF_INIT; `flags` are enum diff_flags. -ENOMEM, or as
+ * sides_open. */
 int diff_view(struct diff *diff, const struct execution *execution,
-	      const struct manifest_view *view, bool renames,
+	      const struct manifest_view *view, unsigned int flags,
 	      struct trouble *trouble) MUST_CHECK;
 
 void diff_release(struct diff *diff);

@@ -39,7 +39,28 @@ static struct origin *touched_ids(const struct change_list *list, size_t *ret_n)
 	return ids;
 }
 
-int moved_warn(const struct change_list *list, struct trouble *trouble)
+/* What the view replaced or deleted, unseen since `taken_ns`. */
+static bool is_newer(const struct change *change)
+{
+	const struct change_side *old_side = &change->old_side;
+
+	return change->taken_ns && old_side->kind != KIND_NONE &&
+	       old_side->kind != KIND_DIR &&
+	       old_side->id.ctime_ns > change->taken_ns;
+}
+
+/* What the upper's copy was made from is no longer there. `ids` as from
+ * touched_ids. */
+static bool is_stale(const struct change *change, const struct origin *ids,
+		     size_t n)
+{
+	const struct origin *now =
+		bsearch(&change->origin, ids, n, sizeof(*ids), compare_ids);
+
+	return !now || !is_same(&change->origin, now);
+}
+
+int moved_mark(struct change_list *list, struct trouble *trouble)
 {
 	size_t n;
 	AUTO_FREE struct origin *ids = touched_ids(list, &n);
@@ -48,17 +69,17 @@ int moved_warn(const struct change_list *list, struct trouble *trouble)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < list->n; i++) {
-		const struct change *change = &list->items[i];
-		const struct origin *now;
+		struct change *change = &list->items[i];
+		bool has_copy =
+			change->has_origin && change->place == PLACE_UPPER;
 
-		if (!change->has_origin || change->place != PLACE_UPPER ||
-		    (change->old_side.kind == KIND_FILE &&
-		     is_same(&change->origin, &change->old_side.id))) {
+		if (has_copy && change->old_side.kind == KIND_FILE &&
+		    is_same(&change->origin, &change->old_side.id)) {
 			continue;
 		}
-		now = bsearch(&change->origin, ids, n, sizeof(*ids),
-			      compare_ids);
-		if (!now || !is_same(&change->origin, now)) {
+		change->is_moved = (has_copy && is_stale(change, ids, n)) ||
+				   is_newer(change);
+		if (change->is_moved && change->letter != CHANGE_NONE) {
 			trouble_warn(trouble, "base moved", change->path);
 		}
 	}

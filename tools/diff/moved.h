@@ -7,6 +7,10 @@
  * against the present base. A file that the agent renamed carries the
  * identity of another path, which is looked for among all touched ones.
  *
+ * What the view deleted, or put something else in place of, carries none. There
+ * the time tells: the base's entry changed after the whiteout, the opaque
+ * directory or the new entry was made.
+ *
  * Calling sequence: after collect_changes, before rename_detect.
  */
 #ifndef TOOLS_DIFF_MOVED_H
@@ -16,8 +20,7 @@
 #include "compiler.h"
 #include "trouble.h"
 
-/* Warns "base moved" for each such file. 0 or -ENOMEM. */
-int moved_warn(const struct change_list *list,
-	       struct trouble *trouble) MUST_CHECK;
+/* Sets is_moved of each such change, and warns "base moved". 0 or -ENOMEM. */
+int moved_mark(struct change_list *list, struct trouble *trouble) MUST_CHECK;
 
 #endif

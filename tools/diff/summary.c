@@ -115,7 +115,8 @@ int diff_summary_print(FILE *out, const struct execution *execution,
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		const struct manifest_view *view = &manifest->views[i];
 		AUTO_DIFF diff = DIFF_INIT;
-		int error = diff_view(&diff, execution, view, true, &trouble);
+		int error = diff_view(&diff, execution, view, DIFF_RENAMES,
+				      &trouble);
 
 		if (error) {
 			buf_addf(&text, "%s: can't be compared: %s\n",

@@ -140,7 +140,8 @@ static int show_view(struct run *run, const struct manifest_view *view)
 	struct format format = run->format;
 	struct filter_folded folded;
 	int error = diff_view(&diff, &run->execution, view,
-			      !run->options.no_renames, &run->trouble);
+			      run->options.no_renames ? 0 : DIFF_RENAMES,
+			      &run->trouble);
 
 	if (error || !paths) {
 		return cli_fail("can't compare view", view->name,
@@ -165,7 +166,8 @@ static int count_view(struct run *run, const struct manifest_view *view)
 	AUTO_BUF how = BUF_INIT;
 	struct change_counts counts = {0};
 	int error = diff_view(&diff, &run->execution, view,
-			      !run->options.no_renames, &run->trouble);
+			      run->options.no_renames ? 0 : DIFF_RENAMES,
+			      &run->trouble);
 
 	if (error) {
 		return cli_fail("can't compare view", view->name, error);

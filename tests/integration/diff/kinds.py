@@ -156,6 +156,36 @@ def base_moved(new):
                            b"warning: base moved: 'replaced'"])
 
 
+def base_moved_below_a_deletion(new):
+    execution = new()
+    names = (b"kept", b"edited", b"dir/kept", b"dir/edited", b"link")
+    for name in names:
+        put(os.path.join(execution.base, name))
+    execution.mount()
+    shutil.rmtree(os.path.join(execution.view, b"dir"))
+    for name in (b"kept", b"edited", b"link"):
+        os.unlink(os.path.join(execution.view, name))
+    os.symlink(b"t", os.path.join(execution.view, b"link"))
+    execution.umount()
+    execution.diff()
+    assert b"base moved" not in execution.errors, execution.errors
+    # The clock of files has ticks.
+    deadline = time.monotonic() + 30
+    born = os.lstat(os.path.join(execution.upper, b"link")).st_ctime_ns
+    while time.monotonic() < deadline:
+        put(os.path.join(execution.base, b"link"), b"by a person")
+        if os.lstat(os.path.join(
+                execution.base, b"link")).st_ctime_ns > born:
+            break
+    for name in (b"edited", b"dir/edited", b"dir/new"):
+        put(os.path.join(execution.base, name), b"by a person")
+    execution.diff("--name-status")
+    moved = [line for line in execution.errors.split(b"\n")
+             if b"base moved" in line]
+    expect(sorted(moved), [b"warning: base moved: '" + name + b"'" for name in
+                           (b"dir/edited", b"dir/new", b"edited", b"link")])
+
+
 def renames(new):
     execution = new()
     put(os.path.join(execution.base, b"a/one"), b"1\n2\n3\n4\n5\n6\n7\n")
@@ -389,7 +419,8 @@ def while_it_changes(new):
 
 
 TESTS = [every_kind_becomes_every_other, whiteouts_and_opaque,
-         touched_is_no_change, base_moved, renames, noise, paths_and_views,
+         touched_is_no_change, base_moved,
+         base_moved_below_a_deletion, renames, noise, paths_and_views,
          statuses, big_and_binary, terminal, while_it_changes]
 
 
