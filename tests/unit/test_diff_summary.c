@@ -118,9 +118,9 @@ static void git_is_counted_apart(void **state)
 	static const char *const dirs[] = {UPPER "/.git", NULL};
 
 	make_dirs(dirs);
-	temp_write(UPPER "/.git/HEAD", "x", 1);
+	temp_write(UPPER "/.git/description", "x", 1);
 	assert_string_equal(summary(*state, 0), "work  /src: no changes but\n"
-						"  below .git: A 1 (1 byte)\n");
+						"  .git: A 1 (1 byte)\n");
 }
 
 static void a_lost_view_does_not_hide_the_others(void **state)

@@ -71,8 +71,10 @@ enum change_flags {
 /* Why a change is folded into a count unless everything is asked for. */
 enum change_noise {
 	NOISE_NONE,
-	NOISE_GIT,     /* below a .git */
-	NOISE_IGNORED, /* by the base's ignore rules, and not tracked */
+	NOISE_GIT,       /* below a .git */
+	NOISE_IGNORED,   /* by the base's ignore rules, and not tracked */
+	NOISE_GENERATED, /* in a new folder that only programs write to */
+	NOISE_N,
 };
 
 /* Where the new side's content is. */

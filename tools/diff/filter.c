@@ -33,8 +33,9 @@ static bool fold(const struct filter *filter, const struct change *change,
 	     change->noise == NOISE_IGNORED)) {
 		return false;
 	}
-	change_count(change->noise == NOISE_GIT ? &folded->git
-						: &folded->ignored,
+	change_count(change->noise == NOISE_GIT       ? &folded->git
+		     : change->noise == NOISE_IGNORED ? &folded->ignored
+						      : &folded->generated,
 		     change);
 	return true;
 }

@@ -26,6 +26,7 @@ struct filter {
 struct filter_folded {
 	struct change_counts git;
 	struct change_counts ignored;
+	struct change_counts generated;
 };
 
 /* Keeps the order. A rename is within the paths if one of its ends is. */

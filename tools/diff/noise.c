@@ -1,5 +1,6 @@
 #include "noise.h"
 
+#include <fcntl.h>
 #include <git2.h>
 #include <limits.h>
 #include <string.h>
@@ -20,6 +21,9 @@ struct rules {
 	struct buf ignored_dir;
 	/* A directory that is known not to be ignored. */
 	struct buf clear_dir;
+	/* The same for what is generated. */
+	struct buf generated_dir;
+	const struct layer *base;
 };
 
 bool noise_is_git(const char *path)
@@ -42,6 +46,7 @@ static void close_rules(struct rules *rules)
 	git_repository_free(rules->repo);
 	buf_release(&rules->ignored_dir);
 	buf_release(&rules->clear_dir);
+	buf_release(&rules->generated_dir);
 	git_libgit2_shutdown();
 }
 
@@ -135,6 +140,59 @@ static bool is_ignored(struct rules *rules, const char *path,
 	       !is_tracked(rules, whole);
 }
 
+/* Whether the `len` bytes of `name` are the name of such a folder. */
+static bool is_generated_name(const char *name, size_t len)
+{
+	static const char *const names[] = {
+		"node_modules",  "__pycache__", ".pytest_cache", ".mypy_cache",
+		".ruff_cache",   ".tox",        ".gradle",       ".next",
+		".parcel-cache", ".turbo",      "CMakeFiles",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strlen(names[i]) == len &&
+		    memcmp(names[i], name, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool base_has_dir(const struct rules *rules, const char *path,
+			 size_t len)
+{
+	AUTO_BUF dir = BUF_INIT;
+	AUTO_FD fd = -1;
+
+	buf_add(&dir, path, len);
+	fd = layer_open_path(rules->base, dir.data, O_PATH | O_DIRECTORY);
+	return fd >= 0;
+}
+
+/* What the base has already is somebody's, whatever its name. */
+static bool is_generated(struct rules *rules, const char *path)
+{
+	const char *at = path;
+	const char *slash;
+
+	if (is_beneath(path, &rules->generated_dir)) {
+		return true;
+	}
+	for (; (slash = strchr(at, '/')); at = slash + 1) {
+		if (is_generated_name(at, (size_t)(slash - at))) {
+			size_t len = (size_t)(slash - path);
+
+			if (base_has_dir(rules, path, len)) {
+				return false;
+			}
+			buf_clear(&rules->generated_dir);
+			buf_add(&rules->generated_dir, path, len + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum change_noise noise_of(struct rules *rules,
 				  const struct change *change)
 {
@@ -147,8 +205,12 @@ static enum change_noise noise_of(struct rules *rules,
 		return NOISE_GIT;
 	}
 	kind = kind ? kind : change->old_side.kind;
-	return rules->repo && is_ignored(rules, change->path, kind)
-		       ? NOISE_IGNORED
+	if (rules->repo && is_ignored(rules, change->path, kind)) {
+		return NOISE_IGNORED;
+	}
+	return change->letter == CHANGE_ADDED &&
+			       is_generated(rules, change->path)
+		       ? NOISE_GENERATED
 		       : NOISE_NONE;
 }
 
@@ -218,7 +280,12 @@ int noise_mark(struct change_list *list, const struct sides *sides)
 {
 	AUTO(close_rules)
 	struct rules rules = {
-		.prefix = "", .ignored_dir = BUF_INIT, .clear_dir = BUF_INIT};
+		.prefix = "",
+		.ignored_dir = BUF_INIT,
+		.clear_dir = BUF_INIT,
+		.generated_dir = BUF_INIT,
+		.base = &sides->base,
+	};
 	AUTO_FREE char *real_base = realpath(sides->view->base, NULL);
 
 	if (!real_base && errno == ENOMEM) {

@@ -1,6 +1,6 @@
 /*
- * noise.h - marks what a reviewer folds away: git's own files and what the
- * repository ignores.
+ * noise.h - marks what a reviewer folds away: git's own files, what the
+ * repository ignores, and what is generated.
  *
  * The rules are the base's, not the view's: an agent can't hide a change by
  * editing .gitignore. All of git's sources count (.gitignore at each level,
@@ -9,6 +9,10 @@
  *
  * Where the base is in no repository nothing is ignored; ".git" is folded
  * everywhere, since it may be a repository that the agent made.
+ *
+ * Generated is what was added below a folder that the base does not have, and
+ * that by its name only programs fill: node_modules, __pycache__, ... Rules of
+ * the repository come first.
  *
  * Calling sequence: after collect_changes, before rename_detect, which pairs
  * only what has the same noise.

@@ -10,6 +10,8 @@ static const char usage[] =
 	"without. PATHs are relative to the view.\n"
 	"\n"
 	"  -p, --patch          patches that git apply takes (the default)\n"
+	"  --summary            all views on one screen: what is odd, paths, "
+	"git\n"
 	"  --stat               lines changed per file\n"
 	"  --name-status        letter, kind and path of each change\n"
 	"  -z                   end names by NUL, and don't quote them\n"
@@ -38,9 +40,11 @@ enum long_only {
 	OPT_VIEW,
 	OPT_ALL_VIEWS,
 	OPT_EXIT_CODE,
+	OPT_SUMMARY,
 };
 
 static const struct option long_options[] = {
+	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{"patch", no_argument, NULL, 'p'},
 	{"stat", no_argument, NULL, OPT_STAT},
 	{"name-status", no_argument, NULL, OPT_NAME_STATUS},
@@ -85,6 +89,9 @@ static int set_option(struct options *options, int opt, char **argv)
 		return CLI_RUN;
 	}
 	switch (opt) {
+	case OPT_SUMMARY:
+		options->document = DOCUMENT_SUMMARY;
+		return CLI_RUN;
 	case OPT_BINARY:
 		options->binary = CLI_ALWAYS;
 		return CLI_RUN;

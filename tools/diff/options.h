@@ -12,6 +12,12 @@
 #include "cli.h"
 #include "compiler.h"
 
+/* The forms that are one document of all views, and go with no other. */
+enum options_document {
+	DOCUMENT_NONE,
+	DOCUMENT_SUMMARY,
+};
+
 /* Strings are the command line's own. */
 struct options {
 	struct cli cli;
@@ -19,6 +25,7 @@ struct options {
 	char *const *paths;
 	size_t n_paths;
 	enum cli_when binary;
+	enum options_document document;
 	bool name_status;
 	bool stat;
 	bool patch;

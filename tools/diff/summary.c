@@ -1,25 +1,23 @@
 #include "summary.h"
 
 #include "buf.h"
-#include "diff.h"
 #include "err.h"
+#include "report.h"
 #include "text.h"
+#include "visible.h"
 
-/* With the views' own lines, within a screen of 24. */
-#define MAX_PATHS 14
+/* With the views' own lines, within a screen of 24 where nothing is odd. */
+#define MAX_PATHS   14
+#define MAX_ODD     3 /* of one kind */
+#define MAX_GROUPS  4
+#define MAX_COMMITS 5
 
-static const char *const noise_names[] = {
-	[NOISE_GIT] = "below .git",
-	[NOISE_IGNORED] = "ignored",
-};
-
-static void add_counts_and_size(struct buf *out,
-				const struct change_counts *counts)
+static void add_path(struct buf *out, const char *path, enum change_kind kind)
 {
-	text_add_counts(out, counts);
-	buf_adds(out, " (");
-	text_add_size(out, counts->new_bytes);
-	buf_adds(out, ")\n");
+	AUTO_BUF quoted = BUF_INIT;
+
+	text_add_path(&quoted, "", path, kind);
+	visible_add(out, quoted.data, quoted.len);
 }
 
 static void add_change(struct buf *out, const struct change *change)
@@ -31,10 +29,10 @@ static void add_change(struct buf *out, const struct change *change)
 	text_add_status(out, change, -1);
 	buf_adds(out, "  ");
 	if (change->old_path) {
-		text_add_path(out, "", change->old_path, kind);
+		add_path(out, change->old_path, kind);
 		buf_adds(out, " => ");
 	}
-	text_add_path(out, "", change->path, kind);
+	add_path(out, change->path, kind);
 	buf_addc(out, '\n');
 }
 
@@ -57,10 +55,10 @@ static void add_letter(struct buf *out, const struct change_list *list,
 	}
 }
 
-static void add_paths(struct buf *out, const struct change_list *list)
+static void add_paths(struct buf *out, const struct change_list *list,
+		      size_t left)
 {
 	struct change_counts cut = {0};
-	size_t left = MAX_PATHS;
 
 	for (size_t i = 0; i < CHANGE_N_LETTERS; i++) {
 		add_letter(out, list, CHANGE_LETTERS[i], &left, &cut);
@@ -72,60 +70,78 @@ static void add_paths(struct buf *out, const struct change_list *list)
 	}
 }
 
-static void add_view(struct buf *out, const struct diff *diff, bool paths)
+/* Where the view is, and how much it changed. */
+static void add_title(struct buf *out, const struct report_view *view)
 {
-	const struct manifest_view *view = diff->sides.view;
-	struct change_counts counts[ARRAY_SIZE(noise_names)] = {0};
+	const struct manifest_view *manifest_view = view->view;
+	const struct change_counts *shown = &view->fold.totals[NOISE_NONE];
 
-	for (size_t i = 0; i < diff->list.n; i++) {
-		const struct change *change = &diff->list.items[i];
-
-		change_count(&counts[change->noise], change);
-	}
-	if (diff->list.n == 0) {
-		return;
-	}
-	buf_addf(out, "%s  ", view->name);
-	buf_add_quoted(out, view->mount_at ? view->mount_at : view->base);
+	buf_addf(out, "%s  ", manifest_view->name);
+	buf_add_quoted(out, manifest_view->mount_at ? manifest_view->mount_at
+						    : manifest_view->base);
 	buf_adds(out, ": ");
-	if (counts[NOISE_NONE].total > 0) {
-		add_counts_and_size(out, &counts[NOISE_NONE]);
+	if (shown->total > 0) {
+		text_add_counts(out, shown);
+		buf_adds(out, " (");
+		text_add_size(out, shown->new_bytes);
+		buf_adds(out, ")\n");
 	} else {
 		buf_adds(out, "no changes but\n");
 	}
-	if (paths) {
-		add_paths(out, &diff->list);
+}
+
+static void add_view(struct buf *out, const struct report_view *view,
+		     size_t max_paths)
+{
+	if (view->error) {
+		buf_addf(out, "%s: can't be compared: %s\n", view->view->name,
+			 err_text(view->error));
+		return;
 	}
-	for (size_t i = NOISE_GIT; i < ARRAY_SIZE(counts); i++) {
-		if (counts[i].total > 0) {
-			buf_addf(out, "  %s: ", noise_names[i]);
-			add_counts_and_size(out, &counts[i]);
-		}
+	if (view->diff.list.n == 0) {
+		return;
 	}
+	add_title(out, view);
+	odd_add_lines(out, &view->odd, "  ", "", MAX_ODD);
+	if (max_paths > 0) {
+		add_paths(out, &view->diff.list, max_paths);
+	}
+	fold_add_lines(out, &view->fold, "  ", MAX_GROUPS);
+	for (size_t i = 0; i < view->stories.n; i++) {
+		git_story_add_lines(out, &view->stories.items[i], "  ", "",
+				    MAX_COMMITS);
+	}
+}
+
+int summary_write(FILE *out, const struct report *report)
+{
+	AUTO_BUF text = BUF_INIT;
+
+	for (size_t i = 0; i < report->n; i++) {
+		const struct report_view *view = &report->views[i];
+
+		add_view(&text, view,
+			 view->view == report->checkout ? MAX_PATHS : 0);
+	}
+	fputs(text.len > 0 ? text.data : "no changes\n", out);
+	return buf_error(&text);
 }
 
 int diff_summary_print(FILE *out, const struct execution *execution,
 		       const struct manifest *manifest)
 {
-	const struct manifest_view *checkout = diff_checkout_view(manifest);
 	struct trouble trouble = {.out = out};
-	AUTO_BUF text = BUF_INIT;
-	int result = 0;
+	struct report_wish wish = {.renames = true};
+	AUTO_REPORT report = {0};
+	int result = report_make(&report, execution, manifest, &wish, &trouble);
 
-	for (size_t i = 0; i < manifest->n_views; i++) {
-		const struct manifest_view *view = &manifest->views[i];
-		AUTO_DIFF diff = DIFF_INIT;
-		int error = diff_view(&diff, execution, view, DIFF_RENAMES,
-				      &trouble);
-
-		if (error) {
-			buf_addf(&text, "%s: can't be compared: %s\n",
-				 view->name, err_text(error));
-			result = result ? result : error;
-		} else {
-			add_view(&text, &diff, view == checkout);
-		}
+	for (size_t i = 0; i < report.n && !result; i++) {
+		result = report.views[i].error;
 	}
-	fputs(text.len > 0 ? text.data : "no changes\n", out);
-	return result ? result : buf_error(&text);
+	if (result != -ENOMEM) {
+		int error = summary_write(out, &report);
+
+		result = result ? result : error;
+	}
+	return result;
 }

@@ -11,8 +11,14 @@
 #include "format.h"
 #include "options.h"
 #include "pager.h"
+#include "report.h"
+#include "summary.h"
 #include "text.h"
 #include "verbs.h"
+
+/* In what is told before the changes: of one kind, and of one repository. */
+#define MAX_ODD     5
+#define MAX_COMMITS 10
 
 /* One call of the program. */
 struct run {
@@ -102,60 +108,78 @@ static int write_forms(const struct run *run, const struct format *format,
 	return error;
 }
 
-/* Paths below the view's mount point, as the agent knows them, are taken
- * too. Caller frees the array only. */
-static char **relative_paths(const struct run *run,
-			     const struct manifest_view *view)
+static struct report_wish wish_of(const struct run *run,
+				  const struct manifest_view *only)
 {
-	const struct options *options = &run->options;
-	char **paths = calloc(options->n_paths + 1, sizeof(*paths));
+	return (struct report_wish){
+		.only = only,
+		.paths = run->options.paths,
+		.n_paths = run->options.n_paths,
+		.renames = !run->options.no_renames,
+	};
+}
 
-	for (size_t i = 0; paths && i < options->n_paths; i++) {
-		char *path = options->paths[i];
-		size_t len = view->mount_at ? strlen(view->mount_at) : 0;
+static int write_document(struct run *run, const struct report *report)
+{
+	(void)run;
+	return summary_write(stdout, report);
+}
 
-		if (len > 0 && strncmp(path, view->mount_at, len) == 0 &&
-		    (path[len] == '/' || !path[len])) {
-			path += len;
-		}
-		while (strncmp(path, "./", 2) == 0 || *path == '/') {
-			path += *path == '/' ? 1 : 2;
-		}
-		paths[i] = strcmp(path, ".") == 0 ? path + 1 : path;
+/* Before the changes, and like the notes not among them. */
+static void write_head(const struct report_view *view, const char *prefix)
+{
+	AUTO_BUF text = BUF_INIT;
+
+	odd_add_lines(&text, &view->odd, "", prefix, MAX_ODD);
+	for (size_t i = 0; i < view->stories.n; i++) {
+		git_story_add_lines(&text, &view->stories.items[i], "", prefix,
+				    MAX_COMMITS);
 	}
-	return paths;
+	if (text.len > 0) {
+		fflush(stdout);
+		fputs(text.data, stderr);
+		fflush(stderr);
+	}
+}
+
+/* Folds, and notes what was. */
+static void fold(struct run *run, struct report_view *view)
+{
+	struct filter filter = {
+		.all = run->options.all,
+		.keep_deletions = run->options.name_status,
+	};
+	struct filter_folded folded;
+
+	filter_apply(&view->diff.list, &filter, &folded);
+	run->n_changes += view->diff.list.n + folded.git.total +
+			  folded.ignored.total + folded.generated.total;
+	note_counts(run, "ignored files", &folded.ignored,
+		    "; --all shows them");
+	note_counts(run, "generated files", &folded.generated,
+		    "; --all shows them");
+	note_counts(run, "below .git", &folded.git,
+		    "; --name-status --all lists them");
 }
 
 static int show_view(struct run *run, const struct manifest_view *view)
 {
-	AUTO_DIFF diff = DIFF_INIT;
+	AUTO(report_view_release) struct report_view shown;
 	AUTO_BUF prefix = BUF_INIT;
-	AUTO_FREE char **paths = relative_paths(run, view);
-	struct filter filter = {
-		.paths = paths,
-		.n_paths = run->options.n_paths,
-		.all = run->options.all,
-		.keep_deletions = run->options.name_status,
-	};
 	struct format format = run->format;
-	struct filter_folded folded;
-	int error = diff_view(&diff, &run->execution, view,
-			      run->options.no_renames ? 0 : DIFF_RENAMES,
-			      &run->trouble);
+	const struct report_wish wish = wish_of(run, NULL);
+	int error = report_view_make(&shown, &run->execution, view, &wish,
+				     &run->trouble);
 
-	if (error || !paths) {
+	if (error || shown.error) {
 		return cli_fail("can't compare view", view->name,
-				error ? error : -ENOMEM);
+				error ? error : shown.error);
 	}
-	filter_apply(&diff.list, &filter, &folded);
-	run->n_changes += diff.list.n + folded.git.total + folded.ignored.total;
-	note_counts(run, "ignored files", &folded.ignored,
-		    "; --all shows them");
-	note_counts(run, "below .git", &folded.git,
-		    "; --name-status --all lists them");
 	add_prefix(&prefix, run, view);
 	format.prefix = prefix.data;
-	return write_forms(run, &format, &diff);
+	write_head(&shown, prefix.data);
+	fold(run, &shown);
+	return write_forms(run, &format, &shown.diff);
 }
 
 /* A view that is not asked for is only counted, in a note. */
@@ -179,6 +203,37 @@ static int count_view(struct run *run, const struct manifest_view *view)
 	buf_addf(&how, "; --view %s shows it", view->name);
 	note_counts(run, what.data, &counts, how.data);
 	return 0;
+}
+
+/* The forms that are one document of all views. */
+static int show_document(struct run *run)
+{
+	const struct options *options = &run->options;
+	const struct manifest_view *only =
+		options->view ? manifest_view(&run->manifest, options->view)
+			      : NULL;
+	const struct report_wish wish = wish_of(run, only);
+	AUTO_REPORT report = {0};
+	int error;
+
+	if (options->view && !only) {
+		return cli_fail("no such view:", options->view, -ENOENT);
+	}
+	error = report_make(&report, &run->execution, &run->manifest, &wish,
+			    &run->trouble);
+	for (size_t i = 0; i < report.n; i++) {
+		run->n_changes += report.views[i].diff.list.n;
+		if (report.views[i].error) {
+			cli_fail("can't compare view",
+				 report.views[i].view->name,
+				 report.views[i].error);
+			run->trouble.n_errors++;
+		}
+	}
+	if (error) {
+		return cli_fail("can't compare", NULL, error);
+	}
+	return write_document(run, &report);
 }
 
 static int show_views(struct run *run)
@@ -233,7 +288,7 @@ static int run_show(struct run *run)
 	if (!run->options.cli.no_pager) {
 		pager_start(&pager);
 	}
-	error = show_views(run);
+	error = run->options.document ? show_document(run) : show_views(run);
 	write_notes(run);
 	failed = fflush(stdout) || ferror(stdout);
 	if (failed) {
