@@ -235,3 +235,11 @@ open_dev_fuse() {
     chmod 0666 /dev/fuse
   fi
 }
+
+# fusermount3 unmounts nothing where /etc/mtab is missing, and a root that nothing has booted yet (debootstrap,
+# a bare container) has none. As root; says what it changes.
+make_mtab() {
+  if [ -e /etc/mtab ]; then return 0; fi
+  ln -sf ../proc/self/mounts /etc/mtab
+  note '/etc/mtab was missing, without which fusermount3 unmounts nothing: made it, a link to /proc/self/mounts.'
+}
