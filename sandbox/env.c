@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "config.h"
 #include "failure.h"
 
 struct rule {
@@ -337,7 +338,29 @@ static bool has_name(const struct strv *list, const char *name)
 	return false;
 }
 
-static void take_variable(struct env *env, const char *variable)
+static bool matches_any(const struct config_value *patterns, const char *name)
+{
+	for (size_t i = 0; i < patterns->n_items; i++) {
+		if (fnmatch(patterns->items[i].text, name, 0) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The configuration first, then the rules. */
+static bool passes(const struct config *config, const char *name,
+		   const char *value)
+{
+	if (matches_any(&config->values[CONFIG_ENV_DENY], name)) {
+		return false;
+	}
+	return matches_any(&config->values[CONFIG_ENV_ALLOW], name) ||
+	       env_passes(name, value);
+}
+
+static void take_variable(struct env *env, const struct config *config,
+			  const char *variable)
 {
 	const char *equals = strchr(variable, '=');
 	AUTO_FREE char *name = NULL;
@@ -352,7 +375,7 @@ static void take_variable(struct env *env, const char *variable)
 	if (has_name(&env->added, name) || has_name(&env->passed, name)) {
 		return;
 	}
-	if (env_passes(name, equals + 1)) {
+	if (passes(config, name, equals + 1)) {
 		strv_add(&env->passed, variable);
 	} else {
 		strv_add(&env->dropped, name);
@@ -367,14 +390,29 @@ static void add_identity(struct env *env, char *const *variables,
 
 	for (size_t i = 0; value && i < ARRAY_SIZE(who); i++) {
 		AUTO_FREE char *name = text_format("GIT_%s_%s", who[i], what);
-		bool chosen = false;
+		bool chosen;
 
+		chosen = has_name(&env->added, name);
 		for (char *const *at = variables; *at && !chosen; at++) {
 			chosen = strncmp(*at, name, strlen(name)) == 0 &&
 				 (*at)[strlen(name)] == '=';
 		}
 		if (!chosen) {
 			strv_addf(&env->added, "%s=%s", name, value);
+		}
+	}
+}
+
+/* The last that sets a name stands, but none stands over ours. */
+static void add_configured(struct env *env, const struct config_value *value)
+{
+	for (size_t i = value->n_items; i-- > 0;) {
+		const char *text = value->items[i].text;
+		AUTO_FREE char *name =
+			text_format("%.*s", (int)strcspn(text, "="), text);
+
+		if (!has_name(&env->added, name)) {
+			strv_add(&env->added, text);
 		}
 	}
 }
@@ -386,10 +424,11 @@ void env_build(struct env *ret_env, char *const *variables,
 	strv_addf(&ret_env->added, "HOME=%s", additions->home);
 	strv_addf(&ret_env->added, "TMPDIR=%s", additions->tmp);
 	strv_addf(&ret_env->added, "LEGATO_EXECUTION=%s", additions->execution);
+	add_configured(ret_env, &additions->config->values[CONFIG_ENV_SET]);
 	add_identity(ret_env, variables, "NAME", additions->git_name);
 	add_identity(ret_env, variables, "EMAIL", additions->git_email);
 	for (char *const *at = variables; *at; at++) {
-		take_variable(ret_env, *at);
+		take_variable(ret_env, additions->config, *at);
 	}
 }
 

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <getopt.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +6,6 @@
 
 #include "failure.h"
 #include "legato-config.h"
-#include "spec.h"
 #include "usage.h"
 
 static const char help[] =
@@ -16,6 +14,7 @@ static const char help[] =
 	"       legato-sandbox show [--json] ID\n"
 	"       legato-sandbox discard ID...\n"
 	"       legato-sandbox sweep [--all]\n"
+	"       legato-sandbox config check [FILE] | show [--json] | schema\n"
 	"\n"
 	"Runs a command in a sandbox over a throwaway view of a checkout.\n"
 	"\n"
@@ -27,6 +26,10 @@ static const char help[] =
 	"  --checkout DIR     default: the git top level of the current "
 	"folder\n"
 	"  --name NAME        to call the execution by, beside its id\n"
+	"  --config FILE      default: $XDG_CONFIG_HOME/legato/config.yaml\n"
+	"  --env NAME[=VALUE] set a variable, or let one pass\n"
+	"  --default-mounts true|false  show agents' state, toolchains, "
+	"caches\n"
 	"  --discard          throw the changes away at the end\n"
 	"  --dry-run          print what would be done\n"
 	"  --debug            each operation into the execution's log\n"
@@ -40,54 +43,10 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{"run", verb_run},         {"ls", verb_ls},       {"show", verb_show},
-	{"discard", verb_discard}, {"sweep", verb_sweep},
+	{"run", verb_run},     {"ls", verb_ls},
+	{"show", verb_show},   {"discard", verb_discard},
+	{"sweep", verb_sweep}, {"config", verb_config},
 };
-
-int usage_bad_option(int option, char **argv)
-{
-	const char *text = argv[optind - 1];
-
-	if (option == ':') {
-		return failure(EXIT_USAGE, "option '%s' needs a value", text);
-	}
-	return failure(EXIT_USAGE,
-		       "unknown option '%s': see 'legato-sandbox --help'",
-		       text);
-}
-
-int verb_options_parse(struct verb_options *ret_options, int argc, char **argv,
-		       unsigned int takes, int min, int max)
-{
-	static const struct option known[] = {
-		{"scratch-dir", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},
-		{0},
-	};
-	const char *scratch_dir = NULL;
-	int option;
-
-	*ret_options = (struct verb_options){0};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
-		if (option == 's') {
-			scratch_dir = optarg;
-		} else if (option == 'j' && (takes & VERB_TAKES_JSON)) {
-			ret_options->json = true;
-		} else if (option == 'a' && (takes & VERB_TAKES_ALL)) {
-			ret_options->all = true;
-		} else {
-			return usage_bad_option(option, argv);
-		}
-	}
-	if (argc - optind < min || argc - optind > max) {
-		return failure(EXIT_USAGE, "%s: see 'legato-sandbox --help'",
-			       argc - optind < min ? "which execution?"
-						   : "too many arguments");
-	}
-	return spec_resolve_scratch(scratch_dir, &ret_options->scratch_dir);
-}
 
 /* 0, 1 and 2 are there, and nothing else of our caller's reaches a child. */
 static void tidy_fds(void)

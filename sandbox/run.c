@@ -84,6 +84,7 @@ static void build_env(struct run *run, const char *id,
 			  .execution = id,
 			  .git_name = identity.name,
 			  .git_email = identity.email,
+			  .config = &run->spec->config,
 		  });
 	identity_release(&identity);
 }

@@ -3,16 +3,17 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "err.h"
 #include "execution.h"
+#include "expand.h"
 #include "failure.h"
 #include "mountinfo.h"
 #include "path.h"
+#include "resolve.h"
 #include "usage.h"
 
 #define NAME_BYTES_MAX 64
@@ -63,9 +64,30 @@ static bool name_valid(const char *name)
 }
 
 struct options {
+	const char *config;
 	const char *checkout;
 	const char *scratch_dir;
 };
+
+/* NAME=VALUE sets it, NAME lets the caller's pass whatever the rules say. */
+static int take_variable(struct spec *spec, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	AUTO_FREE char *own = NULL;
+
+	if (!equals && text[0]) {
+		const char *value = getenv(text);
+
+		if (!value) {
+			return failure(EXIT_USAGE,
+				       "bad value of '--env': '%s' is not set",
+				       text);
+		}
+		own = text_format("%s=%s", text, value);
+	}
+	return config_set_flag(&spec->config, CONFIG_ENV_SET, "--env",
+			       own ? own : text, false);
+}
 
 static int take_option(struct spec *spec, struct options *options, int option,
 		       char **argv)
@@ -88,6 +110,14 @@ static int take_option(struct spec *spec, struct options *options, int option,
 	case 's':
 		options->scratch_dir = optarg;
 		return 0;
+	case 'f':
+		options->config = optarg;
+		return 0;
+	case 'm':
+		return config_set_flag(&spec->config, CONFIG_DEFAULT_MOUNTS,
+				       "--default-mounts", optarg, false);
+	case 'e':
+		return take_variable(spec, optarg);
 	case 'd':
 		spec->discard = true;
 		return 0;
@@ -110,6 +140,9 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"checkout", required_argument, NULL, 'c'},
 		{"name", required_argument, NULL, 'n'},
 		{"scratch-dir", required_argument, NULL, 's'},
+		{"config", required_argument, NULL, 'f'},
+		{"default-mounts", required_argument, NULL, 'm'},
+		{"env", required_argument, NULL, 'e'},
 		{"discard", no_argument, NULL, 'd'},
 		{"dry-run", no_argument, NULL, 'p'},
 		{"debug", no_argument, NULL, 'D'},
@@ -131,117 +164,6 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 	}
 	spec->command = argv + optind;
 	return 0;
-}
-
-static int resolve_folder(const char *what, const char *path, char **ret_path)
-{
-	AUTO_FREE char *real = realpath(path, NULL);
-	struct stat st;
-
-	if (!real || stat(real, &st) < 0) {
-		return failure(EXIT_NOT_SET_UP, "cannot use %s '%s': %s", what,
-			       path, err_text(errno));
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		return failure(EXIT_NOT_SET_UP, "cannot use %s '%s': %s", what,
-			       path, err_text(ENOTDIR));
-	}
-	*ret_path = TAKE_PTR(real);
-	return 0;
-}
-
-/* The git top level that `dir` is in: the nearest folder with a .git, which
- * is a file in a worktree. Else `dir`. Without asking git, which would read
- * the configuration of a repository that nobody trusts yet. */
-static char *find_top_level(const char *dir)
-{
-	char *top = text_copy(dir);
-
-	for (;;) {
-		AUTO_FREE char *git = text_format("%s/.git", top);
-		char *slash = strrchr(top, '/');
-
-		if (access(git, F_OK) == 0) {
-			return top;
-		}
-		if (slash == top) {
-			free(top);
-			return text_copy(dir);
-		}
-		*slash = '\0';
-	}
-}
-
-static int resolve_checkout(struct spec *spec, const char *option)
-{
-	AUTO_FREE char *cwd = NULL;
-	int code = resolve_folder("current folder", ".", &cwd);
-
-	if (option) {
-		code = resolve_folder("checkout", option, &spec->checkout);
-	} else if (!code) {
-		spec->checkout = find_top_level(cwd);
-	}
-	if (!code) {
-		spec->cwd = text_copy(cwd && path_is_within(cwd, spec->checkout)
-					      ? cwd
-					      : spec->checkout);
-	}
-	return code;
-}
-
-/* A home that doesn't exist (a service's user) is shown where it would be. */
-static int resolve_home(struct spec *spec)
-{
-	const char *home = getenv("HOME");
-
-	if (!home || home[0] != '/') {
-		const struct passwd *user = getpwuid(getuid());
-
-		home = user ? user->pw_dir : "";
-	}
-	spec->home = realpath(home, NULL);
-	if (!spec->home) {
-		spec->home = text_copy(home);
-	}
-	if (spec->home[0] != '/' || spec->home[1] == '\0') {
-		return failure(EXIT_NOT_SET_UP,
-			       "cannot use '%s' as the home folder", home);
-	}
-	return 0;
-}
-
-static bool has_dot_dot(const char *path)
-{
-	for (; (path = strstr(path, "/..")) != NULL; path++) {
-		if (path[3] == '/' || path[3] == '\0') {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* realpath for what may not exist yet: the part that exists is resolved. NULL
- * where the rest leads who knows where. */
-static char *resolve_future(const char *path)
-{
-	AUTO_FREE char *head = text_copy(path);
-	AUTO_FREE char *real = NULL;
-	const char *rest;
-
-	while (!(real = realpath(*head ? head : "/", NULL))) {
-		char *slash = strrchr(head, '/');
-
-		if (!slash) {
-			return NULL;
-		}
-		*slash = '\0';
-	}
-	rest = path + strlen(head);
-	if (has_dot_dot(rest)) {
-		return NULL;
-	}
-	return text_format("%s%s", strcmp(real, "/") == 0 ? "" : real, rest);
 }
 
 int spec_resolve_scratch(const char *option, char **ret_path)
@@ -376,6 +298,47 @@ static int check_scratch(const struct spec *spec)
 	return check_not_in_view(scratch);
 }
 
+/* The flag, else the configuration, else the default. */
+static int resolve_scratch(struct spec *spec, const char *option)
+{
+	const struct config_value *value =
+		&spec->config.values[CONFIG_SCRATCH_DIR];
+	const struct expand expand = {
+		.home = spec->home,
+		.variables = environ,
+		.moved = true,
+	};
+	AUTO_STRV paths = {0};
+
+	if (!option && value->text) {
+		expand_path(&expand, value->text, &paths);
+		if (paths.count != 1) {
+			return failure(EXIT_NOT_SET_UP,
+				       "%s:%d: '%s' is not one path",
+				       value->file, value->line, value->text);
+		}
+		option = paths.list[0];
+	}
+	return spec_resolve_scratch(option, &spec->scratch_dir);
+}
+
+static int load_config(struct spec *spec, const struct options *options)
+{
+	const struct config_value *enabled =
+		&spec->config.values[CONFIG_ENABLED];
+	int code = config_load_file(&spec->config, options->config, spec->home);
+
+	code = code ? code
+		    : config_load_checkout(&spec->config, spec->checkout);
+	if (!code && !enabled->flag) {
+		return failure(EXIT_NOT_SET_UP,
+			       "%s:%d: the sandbox is turned off, and nothing "
+			       "runs outside one",
+			       enabled->file, enabled->line);
+	}
+	return code;
+}
+
 int spec_parse(struct spec *ret_spec, int argc, char **argv)
 {
 	struct options options = {0};
@@ -383,12 +346,14 @@ int spec_parse(struct spec *ret_spec, int argc, char **argv)
 	int code;
 
 	*spec = (struct spec){.role = ROLE_REVIEW};
+	config_init(&spec->config);
 	code = take_options(spec, &options, argc, argv);
-	code = code ? code : resolve_checkout(spec, options.checkout);
-	code = code ? code : resolve_home(spec);
 	code = code ? code
-		    : spec_resolve_scratch(options.scratch_dir,
-					   &spec->scratch_dir);
+		    : resolve_checkout(options.checkout, &spec->checkout,
+				       &spec->cwd);
+	code = code ? code : resolve_home(&spec->home);
+	code = code ? code : load_config(spec, &options);
+	code = code ? code : resolve_scratch(spec, options.scratch_dir);
 	code = code ? code : check_checkout(spec);
 	return code ? code : check_scratch(spec);
 }
@@ -400,5 +365,6 @@ void spec_release(struct spec *spec)
 	free(spec->cwd);
 	free(spec->home);
 	free(spec->scratch_dir);
+	config_release(&spec->config);
 	*spec = (struct spec){0};
 }

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 
 #include "compiler.h"
+#include "config.h"
+#include "strv.h"
 
 #define SPEC_TMP "/tmp"
 
@@ -31,6 +33,7 @@ struct spec {
 	char *home;
 	char *scratch_dir; /* may not exist yet */
 	char *const *command;
+	struct config config;
 	bool discard;
 	bool dry_run;
 	bool debug;

@@ -20,6 +20,7 @@ int verb_ls(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_discard(int argc, char **argv);
 int verb_sweep(int argc, char **argv);
+int verb_config(int argc, char **argv);
 
 /* The options of the verbs other than run. */
 enum {
