@@ -85,6 +85,7 @@ static int serve_execution(struct execution *execution, bool debug,
 	options->add_views = views_add;
 	options->views_data = execution;
 	options->mount_point = mount_point.data;
+	options->execution = execution;
 	if (options->control_fd >= 0) {
 		options->ready = send_ready;
 		options->ready_data = &options->control_fd;

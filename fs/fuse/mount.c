@@ -285,6 +285,7 @@ static int serve_here(struct mounting *mounting)
 		.ids = IDS_INIT,
 		.control_fd = -1,
 		.ask_open = mounting->ask_open,
+		.execution = &mounting->execution,
 		.ready = on_ready,
 		.ready_data = mounting,
 	};

@@ -11,6 +11,7 @@
 #include "loop.h"
 #include "ops.h"
 #include "owner.h"
+#include "stats.h"
 
 /* Of the descriptors that the process may have, this part may be cached
  * directories and the same part cached files; the rest is for what is created
@@ -118,21 +119,55 @@ static int serve_mounted(struct fuse_session *session, struct server *server,
 }
 
 static int serve_session(struct fuse_session *session, struct server *server,
-			 const struct serve_options *options)
+			 const struct serve_options *options,
+			 struct stats_page *stats)
 {
 	int error = attach(session, options->mount_point, &options->attach);
 
-	if (!error) {
-		error = serve_mounted(session, server, options);
-		detach(session, options->mount_point);
+	if (error) {
+		return error;
 	}
+	error = stats_attach(session, fuse_session_fd(session), stats);
+	error = error ? error : serve_mounted(session, server, options);
+	detach(session, options->mount_point);
+	return error;
+}
+
+/* NULL: nothing is counted, which harms nobody. */
+static struct stats_page *open_stats(const struct serve_options *options)
+{
+	struct stats_page *page = NULL;
+	int error =
+		options->execution
+			? stats_page_create(&page, options->execution->dir_fd)
+			: 0;
+
+	if (error) {
+		log_warn("requests are not counted: %s", err_name(error));
+	}
+	return error ? NULL : page;
+}
+
+static int serve_new_session(struct server *server,
+			     const struct serve_options *options)
+{
+	struct fuse_session *session = new_session(server, options);
+	struct stats_page *stats;
+	int error;
+
+	if (!session) {
+		return -ENOMEM;
+	}
+	stats = open_stats(options);
+	error = serve_session(session, server, options, stats);
+	fuse_session_destroy(session);
+	stats_page_release(stats);
 	return error;
 }
 
 int serve(const struct serve_options *options)
 {
 	struct server server;
-	struct fuse_session *session;
 	int error;
 
 	/* A caller's is applied where it counts; ours must not come on top. */
@@ -144,11 +179,7 @@ int serve(const struct serve_options *options)
 		owner_stop();
 		return error;
 	}
-	session = new_session(&server, options);
-	error = session ? serve_session(session, &server, options) : -ENOMEM;
-	if (session) {
-		fuse_session_destroy(session);
-	}
+	error = serve_new_session(&server, options);
 	log_info("stopped: %s, %zu nodes", error ? err_name(error) : "ok",
 		 nodes_count(&server.fs.nodes));
 	server_release(&server);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "attach.h"
+#include "execution.h"
 #include "ids.h"
 #include "view.h"
 
@@ -21,6 +22,8 @@ struct serve_options {
 	struct ids ids;
 	int control_fd; /* see fs/README.md; -1 for none */
 	bool ask_open;  /* see fuse/README.md, "Opens" */
+	/* In its folder requests are counted (stats_page.h); NULL: nowhere. */
+	const struct execution *execution;
 	/* Called once the mount is there, with its /dev/fuse descriptor. 0 or
 	 * -errno, which ends it. */
 	int (*ready)(void *data, int fuse_fd);
