@@ -3,20 +3,8 @@
 #include <string.h>
 
 #include "env.h"
-#include "failure.h"
+#include "privileges.h"
 #include "view.h"
-
-/*
- * As root the command has no user namespace around it, and bwrap leaves it
- * every capability: then it could remount /usr writable, or open disks. It
- * keeps what root in a container has that builds and installs need.
- */
-static const char *const root_capabilities[] = {
-	"CAP_CHOWN",      "CAP_DAC_OVERRIDE", "CAP_FOWNER",
-	"CAP_FSETID",     "CAP_KILL",         "CAP_SETGID",
-	"CAP_SETUID",     "CAP_SETPCAP",      "CAP_NET_BIND_SERVICE",
-	"CAP_SYS_CHROOT", "CAP_SETFCAP",
-};
 
 static void add_privileges(struct strv *args, bool privileged)
 {
@@ -25,8 +13,8 @@ static void add_privileges(struct strv *args, bool privileged)
 		return;
 	}
 	strv_add_all(args, "--cap-drop", "ALL", NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(root_capabilities); i++) {
-		strv_add_all(args, "--cap-add", root_capabilities[i], NULL);
+	for (size_t i = 0; i < privileges_n_root; i++) {
+		strv_add_all(args, "--cap-add", privileges_root[i].name, NULL);
 	}
 }
 
@@ -88,13 +76,20 @@ void argv_add_options(struct strv *ret_args, const struct argv_plan *plan)
 	strv_addf(ret_args, "%d", plan->status_fd);
 }
 
+void argv_add_shim(struct strv *ret_argv, const struct argv_shim *shim)
+{
+	strv_add(ret_argv, VIEW_EXEC_AT);
+	strv_addf(ret_argv, "%#x", shim->ignored);
+	strv_addf(ret_argv, "%d", shim->error_fd);
+	strv_addf(ret_argv, "%d", shim->command_fd);
+	strv_addf(ret_argv, "%d", shim->launcher_fd);
+}
+
 void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,
-		      unsigned int ignored, int error_fd, int command_fd)
+		      const struct argv_shim *shim)
 {
 	strv_add_all(ret_argv, bwrap, "--args", NULL);
 	strv_addf(ret_argv, "%d", args_fd);
-	strv_add_all(ret_argv, "--", VIEW_EXEC_AT, NULL);
-	strv_addf(ret_argv, "%#x", ignored);
-	strv_addf(ret_argv, "%d", error_fd);
-	strv_addf(ret_argv, "%d", command_fd);
+	strv_add(ret_argv, "--");
+	argv_add_shim(ret_argv, shim);
 }

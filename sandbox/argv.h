@@ -22,15 +22,25 @@ struct argv_plan {
 	const char *cwd;
 	int seccomp_fd;
 	int status_fd;
+	bool nested;     /* the command may make sandboxes */
 	bool privileged; /* we are root: no user namespace */
 };
 
 /* What goes through --args, to `ret_args`. */
 void argv_add_options(struct strv *ret_args, const struct argv_plan *plan);
 
-/* The command line of bwrap: `ignored` as from signals_ignored, `error_fd`
- * the real stderr, `command_fd` the command, NUL after each argument. */
+/* What the shim is told (legato-exec.c). */
+struct argv_shim {
+	unsigned int ignored; /* as from signals_ignored */
+	int error_fd;         /* the real stderr */
+	int command_fd;       /* the command, NUL after each argument */
+	int launcher_fd;      /* where it reports to; -1: nowhere */
+};
+
+void argv_add_shim(struct strv *ret_argv, const struct argv_shim *shim);
+
+/* The command line of bwrap. */
 void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,
-		      unsigned int ignored, int error_fd, int command_fd);
+		      const struct argv_shim *shim);
 
 #endif

@@ -5,16 +5,15 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <yyjson.h>
 
 #include "argv.h"
 #include "err.h"
 #include "failure.h"
-#include "fdio.h"
 #include "filter.h"
 #include "strv.h"
 
@@ -29,6 +28,7 @@ enum {
 	HANDED_FILTER,
 	HANDED_STATUS,
 	HANDED_ERROR, /* stderr, for the command */
+	HANDED_SHIM,  /* the shim's end of a socket to us */
 	HANDED_COUNT,
 };
 
@@ -43,21 +43,6 @@ static void handed_close(const struct handed *handed)
 	}
 }
 
-/* A file in memory with the strings, NUL after each. Or -errno. */
-static int open_strings(char *const *strings)
-{
-	AUTO_FD fd = memfd_create("strings", MFD_CLOEXEC);
-	int error = fd < 0 ? -errno : 0;
-
-	for (; !error && *strings; strings++) {
-		error = fdio_write_all(fd, *strings, strlen(*strings) + 1);
-	}
-	if (!error && lseek(fd, 0, SEEK_SET) != 0) {
-		error = -errno;
-	}
-	return error ? error : TAKE_FD(fd);
-}
-
 static int open_args(const struct argv_plan *plan, const struct handed *handed)
 {
 	struct argv_plan full = *plan;
@@ -66,7 +51,7 @@ static int open_args(const struct argv_plan *plan, const struct handed *handed)
 	full.seccomp_fd = handed->fds[HANDED_FILTER];
 	full.status_fd = handed->fds[HANDED_STATUS];
 	argv_add_options(&args, &full);
-	return open_strings(args.list);
+	return strv_to_memory(args.list);
 }
 
 static int open_status(struct bwrap *bwrap)
@@ -84,6 +69,17 @@ static int open_status(struct bwrap *bwrap)
 	return pair[1];
 }
 
+static int open_shim(struct bwrap *bwrap)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		return -errno;
+	}
+	bwrap->shim_fd = pair[0];
+	return pair[1];
+}
+
 static int dup_error(int error_fd)
 {
 	int fd = fcntl(error_fd, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
@@ -97,10 +93,11 @@ static int handed_open(struct handed *handed, struct bwrap *bwrap,
 {
 	int *fds = handed->fds;
 
-	fds[HANDED_FILTER] = filter_open();
+	fds[HANDED_FILTER] = filter_open(plan->nested);
 	fds[HANDED_STATUS] = open_status(bwrap);
 	fds[HANDED_ERROR] = dup_error(error_fd);
-	fds[HANDED_COMMAND] = open_strings(command);
+	fds[HANDED_SHIM] = open_shim(bwrap);
+	fds[HANDED_COMMAND] = strv_to_memory(command);
 	fds[HANDED_ARGS] = open_args(plan, handed);
 	for (int i = 0; i < HANDED_COUNT; i++) {
 		if (fds[i] < 0) {
@@ -127,11 +124,15 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		.ignore_interrupts = true,
 		.die_with_parent = true,
 	};
+	const struct argv_shim shim = {
+		.ignored = signals_ignored(signals),
+		.error_fd = handed->fds[HANDED_ERROR],
+		.command_fd = handed->fds[HANDED_COMMAND],
+		.launcher_fd = handed->fds[HANDED_SHIM],
+	};
 	AUTO_STRV argv = {0};
 
-	argv_add_command(&argv, program, handed->fds[HANDED_ARGS],
-			 signals_ignored(signals), handed->fds[HANDED_ERROR],
-			 handed->fds[HANDED_COMMAND]);
+	argv_add_command(&argv, program, handed->fds[HANDED_ARGS], &shim);
 	return child_start(&bwrap->child, argv.list, &options);
 }
 
@@ -214,6 +215,57 @@ void bwrap_read_status(struct bwrap *bwrap)
 	parse_reports(bwrap);
 }
 
+/* The command's pidfd, from the message of the shim; -1 if it isn't there. */
+static int receive_start(struct bwrap *bwrap)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header;
+	int fd = -1;
+	ssize_t len = recvmsg(bwrap->shim_fd, &message,
+			      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR)) {
+		close(TAKE_FD(bwrap->shim_fd));
+	}
+	header = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET &&
+	    header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(fd))) {
+		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	}
+	return fd;
+}
+
+bool bwrap_read_start(struct bwrap *bwrap)
+{
+	if (bwrap->shim_fd >= 0 && bwrap->command_fd < 0) {
+		bwrap->command_fd = receive_start(bwrap);
+		return bwrap->command_fd >= 0;
+	}
+	return false;
+}
+
+int bwrap_signal_command(const struct bwrap *bwrap, int signal)
+{
+	if (bwrap->command_fd < 0) {
+		return -ESRCH;
+	}
+	return pidfd_send_signal(bwrap->command_fd, signal, NULL, 0) < 0
+		       ? -errno
+		       : 0;
+}
+
 bool bwrap_end(struct bwrap *bwrap)
 {
 	bool gone;
@@ -274,7 +326,9 @@ void bwrap_release(struct bwrap *bwrap)
 {
 	child_release(&bwrap->child);
 	auto_close_fd(&bwrap->status_fd);
+	auto_close_fd(&bwrap->shim_fd);
 	auto_close_fd(&bwrap->init_fd);
+	auto_close_fd(&bwrap->command_fd);
 	buf_release(&bwrap->status);
 	*bwrap = (struct bwrap)BWRAP_INIT;
 }

@@ -26,17 +26,19 @@ struct argv_plan;
 struct bwrap {
 	struct child child;
 	int status_fd; /* -1 once all is read */
+	int shim_fd;   /* to legato-exec; -1 once it is gone */
 	bool reported; /* the command ran and ended: */
 	int exit_code; /* its own, or 128 + signal */
 	/* private */
-	int init_fd; /* pidfd of the sandbox's init, -1 unless known */
+	int init_fd;    /* pidfd of the sandbox's init, -1 unless known */
+	int command_fd; /* the same of the command */
 	struct buf status;
 };
 
 #define BWRAP_INIT                                                             \
 	{                                                                      \
-		.child = CHILD_INIT, .status_fd = -1, .init_fd = -1,           \
-		.status = BUF_INIT                                             \
+		.child = CHILD_INIT, .status_fd = -1, .shim_fd = -1,           \
+		.init_fd = -1, .command_fd = -1, .status = BUF_INIT            \
 	}
 
 /* Starts `program` by `plan`, whose descriptors are filled in here. `fds` are
@@ -47,6 +49,12 @@ int bwrap_start(struct bwrap *bwrap, const char *program,
 
 /* Reads what there is. */
 void bwrap_read_status(struct bwrap *bwrap);
+
+/* True once: when the command has been started, as the shim says. */
+bool bwrap_read_start(struct bwrap *bwrap);
+
+/* To the command. -ESRCH before its start and after its end. */
+int bwrap_signal_command(const struct bwrap *bwrap, int signal);
 
 /* Kills what still lives and waits for it. False if something can't be
  * killed, because it waits for a file system. */

@@ -8,8 +8,8 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "duration.h"
 #include "err.h"
 #include "fdio.h"
 
@@ -77,52 +77,54 @@ static _Noreturn void become(const struct child *child, pid_t parent,
 	_exit(EXEC_FAILED);
 }
 
+int child_fork(struct child *child)
+{
+	struct child forked = CHILD_INIT;
+	int error;
+
+	forked.pid = fork();
+	if (forked.pid > 0) {
+		forked.pid_fd = pidfd_open(forked.pid, 0);
+	}
+	if (forked.pid < 0 || (forked.pid > 0 && forked.pid_fd < 0)) {
+		error = -errno;
+		if (forked.pid > 0) {
+			kill(forked.pid, SIGKILL);
+			waitpid(forked.pid, NULL, 0);
+		}
+		return error;
+	}
+	*child = forked;
+	return 0;
+}
+
 int child_start(struct child *child, char *const argv[],
 		const struct child_options *options)
 {
-	struct child started = CHILD_INIT;
+	AUTO_FD errors_fd = memfd_create("stderr", MFD_CLOEXEC);
+	struct child started;
 	pid_t parent = getpid();
-	int error;
+	int error = errors_fd < 0 ? -errno : child_fork(&started);
 
-	started.errors_fd = memfd_create("stderr", MFD_CLOEXEC);
-	if (started.errors_fd < 0) {
-		return -errno;
+	if (error) {
+		return error;
 	}
-	started.pid = fork();
+	started.errors_fd = TAKE_FD(errors_fd);
 	if (started.pid == 0) {
 		become(&started, parent, argv, options);
-	}
-	if (started.pid > 0) {
-		started.pid_fd = pidfd_open(started.pid, 0);
-	}
-	if (started.pid_fd < 0) {
-		error = -errno;
-		if (started.pid > 0) {
-			kill(started.pid, SIGKILL);
-			waitpid(started.pid, NULL, 0);
-		}
-		close(started.errors_fd);
-		return error;
 	}
 	*child = started;
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool child_poll_fd(int fd, int timeout_ms)
 {
 	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-	int64_t deadline = now_ms() + timeout_ms;
+	int64_t deadline = duration_now_ms() + timeout_ms;
 
 	for (;;) {
-		int64_t left = timeout_ms < 0 ? -1 : deadline - now_ms();
+		int64_t left =
+			timeout_ms < 0 ? -1 : deadline - duration_now_ms();
 		int n;
 
 		if (timeout_ms >= 0 && left < 0) {

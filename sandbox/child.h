@@ -51,6 +51,10 @@ struct child_options {
 int child_start(struct child *child, char *const argv[],
 		const struct child_options *options) MUST_CHECK;
 
+/* Forks. In the child `pid` is 0; in the parent the struct is as after
+ * child_start, but for its stderr, which is ours. 0 or -errno. */
+int child_fork(struct child *child) MUST_CHECK;
+
 /* Waits up to `timeout_ms` (-1: for ever) and reaps. True if it has ended. */
 bool child_wait(struct child *child, int timeout_ms);
 

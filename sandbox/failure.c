@@ -6,6 +6,15 @@
 
 #define LINE_BYTES 4096
 
+/* Owned; -1 for stderr. */
+static int redirected_fd = -1;
+
+void failure_redirect(int fd)
+{
+	auto_close_fd(&redirected_fd);
+	redirected_fd = fd;
+}
+
 static PRINTF_LIKE(1, 0) void print_line(const char *format, va_list args)
 {
 	char line[LINE_BYTES];
@@ -17,7 +26,8 @@ static PRINTF_LIKE(1, 0) void print_line(const char *format, va_list args)
 			*c = '?';
 		}
 	}
-	fprintf(stderr, "legato-sandbox: %s\n", line);
+	dprintf(redirected_fd < 0 ? STDERR_FILENO : redirected_fd,
+		"legato-sandbox: %s\n", line);
 	errno = saved;
 }
 

@@ -31,6 +31,10 @@ int failure(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Prints the line only: something to know, nothing to stop for. */
 void warning(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* Both print on `fd` from now on, which is theirs to close; -1: on stderr
+ * again. */
+void failure_redirect(int fd);
+
 /*
  * Strings on the heap that are there: out of memory prints a line and exits
  * with EXIT_NOT_SET_UP. Dying is safe at any time: what runs ends with the

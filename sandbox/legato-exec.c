@@ -1,25 +1,33 @@
 /*
  * legato-exec - the last step into the command, inside the sandbox.
  *
- *	legato-exec IGNORED STDERR COMMAND
+ *	legato-exec IGNORED STDERR COMMAND LAUNCHER
  *
  * bwrap runs it instead of the command, for these things: the command comes
  * from the descriptor COMMAND, NUL after each argument, so that it may have
  * more than bwrap allows; the real stderr comes back from the descriptor
  * STDERR (bwrap's own words went to the launcher); other descriptors are
- * closed; signals that the launcher and bwrap ignore mean to the command what
- * they meant to the launcher (IGNORED: a bit per signal); and a command that
- * can't be run says so and exits 127 or 126, as from a shell.
+ * closed; the bounding set of capabilities is cut to what is held; signals that
+ *the launcher and bwrap ignore mean to the command what they meant to the
+ *launcher (IGNORED: a bit per signal); the launcher is told through the socket
+ *LAUNCHER (-1: none) that the sandbox is made, and given a pidfd of the process
+ *that becomes the command; and a command that can't be run says so and exits
+ *127 or 126, as from a shell.
  *
  * It needs nothing but libc, as everything else is not there yet.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXIT_NOT_EXECUTABLE 126
@@ -89,6 +97,51 @@ static char **split(char *text, size_t len)
 	return argv;
 }
 
+/* One byte and the pidfd. Where it can't be told, `kill` can only kill. */
+static void report_start(int launcher_fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = "s", .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	int pid_fd = pidfd_open(getpid(), 0);
+
+	if (launcher_fd < 0 || pid_fd < 0) {
+		return;
+	}
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(pid_fd));
+	memcpy(CMSG_DATA(header), &pid_fd, sizeof(pid_fd));
+	(void)!sendmsg(launcher_fd, &message, MSG_NOSIGNAL);
+}
+
+/* bwrap leaves root's bounding set whole: what is not held is given up for
+ * good. An ordinary user may not, and with no new privileges needs not. */
+static void drop_bounding_set(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data) < 0) {
+		return;
+	}
+	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++) {
+		if (!(data[i / 32].permitted & 1U << i % 32)) {
+			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char **command = NULL;
@@ -96,7 +149,7 @@ int main(int argc, char **argv)
 	size_t len;
 	int error;
 
-	if (argc != 4 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
+	if (argc != 5 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
 		return EXIT_NOT_EXECUTABLE;
 	}
 	text = read_all(number(argv[3]), &len);
@@ -109,7 +162,9 @@ int main(int argc, char **argv)
 		free(text);
 		return EXIT_NOT_EXECUTABLE;
 	}
+	report_start(number(argv[4]));
 	close_range(STDERR_FILENO + 1, ~0U, 0);
+	drop_bounding_set();
 	restore_signals((unsigned int)number(argv[1]));
 	execvp(command[0], command);
 	error = errno;

@@ -1,17 +1,17 @@
 /* ls, show: what executions there are. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include <yyjson.h>
 
 #include "buf.h"
+#include "duration.h"
 #include "err.h"
 #include "failure.h"
 #include "state.h"
 #include "usage.h"
 
-#define NS_PER_SECOND 1000000000LL
+#define ROW "%-20s  %-12s  %-6s  %-8s  %6s  %5s  %s  %s\n"
 
 static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
 		     const char *key, const char *value)
@@ -72,6 +72,8 @@ static yyjson_mut_val *entry_to_json(yyjson_mut_doc *doc,
 		yyjson_mut_obj_add_int(doc, object, "exit_code",
 				       manifest->exit_code);
 	}
+	yyjson_mut_obj_add_sint(doc, object, "size_bytes",
+				entry_size_bytes(entry));
 	add_views(doc, object, manifest);
 	return object;
 }
@@ -90,21 +92,12 @@ static int print_json(yyjson_mut_doc *doc)
 	return 0;
 }
 
-/* "5 s", "12 min", "3 h", "4 d". */
-static void format_age(char *text, size_t size, int64_t ns)
+static void add_command_line(struct buf *line, const struct manifest *manifest)
 {
-	static const struct {
-		int64_t seconds;
-		const char *unit;
-	} units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
-	int64_t seconds = ns / NS_PER_SECOND;
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(units) - 1 && seconds < units[i].seconds) {
-		i++;
+	for (char **arg = manifest->command; arg && *arg; arg++) {
+		buf_adds(line, arg == manifest->command ? "" : " ");
+		buf_add_quoted(line, *arg);
 	}
-	snprintf(text, size, "%" PRId64 " %s", seconds / units[i].seconds,
-		 units[i].unit);
 }
 
 static const char *or_dash(const char *text)
@@ -116,16 +109,20 @@ static void print_row(const struct entry *entry)
 {
 	const struct manifest *manifest = &entry->manifest;
 	AUTO_BUF checkout = BUF_INIT;
+	AUTO_BUF command = BUF_INIT;
 	char age[32] = "-";
+	char size[32];
 
 	if (manifest->created_ns) {
-		format_age(age, sizeof(age),
-			   state_now_ns() - manifest->created_ns);
+		duration_format(age, sizeof(age),
+				state_now_ns() - manifest->created_ns);
 	}
+	size_format(size, sizeof(size), entry_size_bytes(entry));
 	buf_add_quoted(&checkout, or_dash(manifest->checkout));
-	printf("%-20s  %-12s  %-6s  %-8s  %6s  %s\n", entry->execution.id,
-	       or_dash(manifest->name), state_name(entry->state),
-	       or_dash(manifest->role), age, checkout.data);
+	add_command_line(&command, manifest);
+	printf(ROW, entry->execution.id, or_dash(manifest->name),
+	       state_name(entry->state), or_dash(manifest->role), age, size,
+	       checkout.data, command.data);
 }
 
 static int list_rows(const char *scratch_dir, char *const *ids, size_t count)
@@ -133,8 +130,8 @@ static int list_rows(const char *scratch_dir, char *const *ids, size_t count)
 	struct entry entry;
 
 	if (count > 0) {
-		printf("%-20s  %-12s  %-6s  %-8s  %6s  %s\n", "ID", "NAME",
-		       "STATE", "ROLE", "AGE", "CHECKOUT");
+		printf(ROW, "ID", "NAME", "STATE", "ROLE", "AGE", "SIZE",
+		       "CHECKOUT", "COMMAND");
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (entry_open(&entry, scratch_dir, ids[i]) == 0) {
@@ -212,18 +209,16 @@ static void print_command(const struct manifest *manifest)
 {
 	AUTO_BUF line = BUF_INIT;
 
-	for (char **arg = manifest->command; arg && *arg; arg++) {
-		buf_addc(&line, ' ');
-		buf_add_quoted(&line, *arg);
-	}
+	add_command_line(&line, manifest);
 	if (line.len > 0) {
-		printf("%-9s%s\n", "command", line.data);
+		printf("%-9s %s\n", "command", line.data);
 	}
 }
 
 static void show_text(const struct entry *entry)
 {
 	const struct manifest *manifest = &entry->manifest;
+	char size[32];
 
 	print_field("id", entry->execution.id);
 	print_field("name", manifest->name);
@@ -236,6 +231,8 @@ static void show_text(const struct entry *entry)
 	if (entry->state == STATE_ENDED) {
 		printf("%-9s %d\n", "exit code", manifest->exit_code);
 	}
+	size_format(size, sizeof(size), entry_size_bytes(entry));
+	print_field("size", size);
 	print_field("folder", entry->execution.path);
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		const struct manifest_view *view = &manifest->views[i];

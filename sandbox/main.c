@@ -10,10 +10,13 @@
 
 static const char help[] =
 	"usage: " USAGE_RUN "\n"
+	"       " USAGE_EXEC "\n"
+	"       legato-sandbox kill [--signal SIGNAL] [--grace TIME] ID...\n"
 	"       legato-sandbox ls [--json]\n"
 	"       legato-sandbox show [--json] ID\n"
 	"       legato-sandbox discard ID...\n"
-	"       legato-sandbox sweep [--all]\n"
+	"       legato-sandbox sweep [--all] [--dry-run] [--keep-for TIME]\n"
+	"                            [--keep-size SIZE]\n"
 	"       legato-sandbox config check [FILE] | show [--json] | schema\n"
 	"\n"
 	"Runs a command in a sandbox over a throwaway view of a checkout.\n"
@@ -31,6 +34,9 @@ static const char help[] =
 	"  --default-mounts true|false  show agents' state, toolchains, "
 	"caches\n"
 	"  --discard          throw the changes away at the end\n"
+	"  --detach           don't wait: print the id\n"
+	"  --die-after TIME   end the command after that time (90s, 15m, 8h)\n"
+	"  --nested           sandboxes may be made inside\n"
 	"  --dry-run          print what would be done\n"
 	"  --debug            each operation into the execution's log\n"
 	"options of all:\n"
@@ -43,7 +49,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{"run", verb_run},     {"ls", verb_ls},
+	{"run", verb_run},     {"exec", verb_exec},
+	{"kill", verb_kill},   {"ls", verb_ls},
 	{"show", verb_show},   {"discard", verb_discard},
 	{"sweep", verb_sweep}, {"config", verb_config},
 };

@@ -105,7 +105,9 @@ static void print_call(FILE *out, const struct spec *spec,
 		}
 		print_option(out, &args, i, &env->passed);
 	}
-	fputs(" \\\n    -- " VIEW_EXEC_AT " 0 STDERR_FD COMMAND_FD\n", out);
+	fputs(" \\\n    -- " VIEW_EXEC_AT
+	      " 0 STDERR_FD COMMAND_FD LAUNCHER_FD\n",
+	      out);
 }
 
 void plan_print(FILE *out, const struct spec *spec,

@@ -8,6 +8,10 @@
 #include "argv.h"
 #include "bwrap.h"
 #include "daemon.h"
+#include "detach.h"
+#include "discard.h"
+#include "duration.h"
+#include "enter.h"
 #include "env.h"
 #include "err.h"
 #include "execution.h"
@@ -18,14 +22,15 @@
 #include "plan.h"
 #include "programs.h"
 #include "relay.h"
+#include "remote.h"
+#include "scratch.h"
 #include "signals.h"
 #include "spec.h"
 #include "summary.h"
 #include "unmount.h"
 #include "usage.h"
 #include "view.h"
-
-#define NS_PER_SECOND 1000000000LL
+#include "wait.h"
 
 struct run {
 	const struct spec *spec;
@@ -38,10 +43,14 @@ struct run {
 	struct daemon daemon;
 	struct relay relay;
 	struct bwrap bwrap;
+	struct remote remote;
+	struct wait wait;
+	struct detach detach;
 	bool started; /* the command, so the folder is worth keeping */
 };
 
-static void run_init(struct run *run, const struct spec *spec)
+static void run_init(struct run *run, const struct spec *spec,
+		     const struct detach *detach)
 {
 	*run = (struct run){
 		.spec = spec,
@@ -49,6 +58,8 @@ static void run_init(struct run *run, const struct spec *spec)
 		.daemon = DAEMON_INIT,
 		.relay = RELAY_INIT,
 		.bwrap = BWRAP_INIT,
+		.remote = REMOTE_INIT,
+		.detach = *detach,
 	};
 	manifest_init(&run->manifest);
 }
@@ -56,6 +67,7 @@ static void run_init(struct run *run, const struct spec *spec)
 static void run_release(struct run *run)
 {
 	bwrap_release(&run->bwrap);
+	remote_release(&run->remote, &run->execution);
 	env_release(&run->env);
 	mounts_release(&run->mounts);
 	manifest_release(&run->manifest);
@@ -130,13 +142,24 @@ static void fill_manifest(struct run *run)
 
 static int make_execution(struct run *run)
 {
-	int error = execution_create(&run->execution, run->spec->scratch_dir);
-	int code;
+	const char *lacks;
+	int code = scratch_check(run->spec->scratch_dir);
+	int error;
 
+	if (code) {
+		return code;
+	}
+	error = execution_create(&run->execution, run->spec->scratch_dir);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP,
 			       "cannot make an execution in '%s': %s",
 			       run->spec->scratch_dir, err_text(error));
+	}
+	lacks = scratch_lacks(run->execution.dir_fd);
+	if (lacks) {
+		return failure(EXIT_NOT_SET_UP,
+			       "the disk of scratch folder '%s' has no %s",
+			       run->spec->scratch_dir, lacks);
 	}
 	fill_manifest(run);
 	code = view_plan(&run->mounts, run->spec, &run->manifest,
@@ -160,6 +183,7 @@ static int start_command(struct run *run)
 		.mounts = &run->mounts,
 		.env = &run->env,
 		.cwd = run->spec->cwd,
+		.nested = run->spec->nested,
 		.privileged = geteuid() == 0,
 	};
 	int came = signals_next(&run->signals);
@@ -169,6 +193,11 @@ static int start_command(struct run *run)
 	/* From here on SIGINT is the command's. */
 	if (came) {
 		return EXIT_SIGNAL_BASE + came;
+	}
+	error = detach_enter(&run->detach, &run->execution);
+	if (error) {
+		return failure(EXIT_NOT_SET_UP, "cannot detach: %s",
+			       err_text(error));
 	}
 	error = relay_start(&run->relay);
 	if (error) {
@@ -199,40 +228,58 @@ static int set_up(struct run *run)
 	return code ? code : start_command(run);
 }
 
-/* Why the wait was over. */
-struct outcome {
-	int signal; /* that asked for the end, or 0 */
-	bool daemon_died;
-};
-
-static struct outcome wait_for_end(struct run *run)
+static int on_remote_signal(void *data, int signal)
 {
-	struct outcome outcome = {0};
+	struct run *run = data;
 
-	while (!outcome.signal && !outcome.daemon_died) {
-		struct pollfd fds[] = {
-			{.fd = run->signals.fd, .events = POLLIN},
-			{.fd = run->daemon.control_fd, .events = POLLIN},
-			{.fd = run->bwrap.status_fd, .events = POLLIN},
-			{.fd = run->bwrap.child.pid_fd, .events = POLLIN},
-		};
-
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
-			continue;
-		}
-		bwrap_read_status(&run->bwrap);
-		if (fds[3].revents) {
-			break;
-		}
-		/* The daemon says nothing after "ready": this is its end. */
-		outcome.daemon_died = fds[1].revents != 0;
-		for (int s; (s = signals_next(&run->signals)) != 0;) {
-			if (signals_means_end(s)) {
-				outcome.signal = s;
-			}
-		}
+	if (signal == SIGKILL) {
+		run->wait.end_signal = SIGKILL;
+		return 0;
 	}
-	return outcome;
+	return bwrap_signal_command(&run->bwrap, signal);
+}
+
+static int on_remote_enter(void *data, pid_t client, int *ret_init_fd,
+			   int *ret_context_fd)
+{
+	struct run *run = data;
+
+	(void)client;
+	return enter_answer(&run->bwrap, run->spec, &run->env, ret_init_fd,
+			    ret_context_fd);
+}
+
+static bool on_started(void *data)
+{
+	struct run *run = data;
+
+	return detach_report(&run->detach, &run->execution);
+}
+
+static struct outcome wait_while_it_runs(struct run *run)
+{
+	const struct remote_handler handler = {
+		.signal = on_remote_signal,
+		.enter = on_remote_enter,
+		.data = run,
+	};
+	int error = remote_listen(&run->remote, &run->execution);
+
+	if (error) {
+		warning("exec and kill will not reach this run: %s",
+			err_text(error));
+	}
+	run->wait = (struct wait){
+		.signals = &run->signals,
+		.daemon = &run->daemon,
+		.bwrap = &run->bwrap,
+		.remote = &run->remote,
+		.handler = &handler,
+		.die_after_ms = run->spec->die_after_ns / NS_PER_MS,
+		.started = on_started,
+		.data = run,
+	};
+	return wait_for_end(&run->wait);
 }
 
 static void end_sandbox(struct run *run, const struct outcome *outcome)
@@ -317,7 +364,7 @@ static void print_summary(const struct run *run)
 
 static void remove_folder(struct run *run)
 {
-	int error = execution_remove(&run->execution);
+	int error = discard_in_background(&run->execution);
 
 	if (error) {
 		warning("cannot remove '%s': %s", run->execution.path,
@@ -345,7 +392,7 @@ static int run_with_signals(struct run *run)
 	bool is_set_up = code == 0;
 
 	if (is_set_up) {
-		outcome = wait_for_end(run);
+		outcome = wait_while_it_runs(run);
 		end_sandbox(run, &outcome);
 	}
 	relay_finish(&run->relay);
@@ -363,12 +410,12 @@ static int check(struct run *run)
 	return code ? code : daemon_check();
 }
 
-int run_spec(const struct spec *spec)
+int run_spec(const struct spec *spec, const struct detach *detach)
 {
 	struct run run;
 	int code;
 
-	run_init(&run, spec);
+	run_init(&run, spec, detach);
 	code = check(&run);
 	if (!code && spec->dry_run) {
 		code = print_plan(&run);
@@ -391,10 +438,17 @@ int run_spec(const struct spec *spec)
 
 int verb_run(int argc, char **argv)
 {
+	struct detach detach = DETACH_INIT;
 	struct spec spec;
 	int code = spec_parse(&spec, argc, argv);
+	bool is_parent = false;
 
-	code = code ? code : run_spec(&spec);
+	if (!code && spec.detach && !spec.dry_run) {
+		is_parent = detach_fork(&detach, &code);
+	}
+	if (!code && !is_parent) {
+		code = run_spec(&spec, &detach);
+	}
 	spec_release(&spec);
 	return code;
 }

@@ -23,9 +23,10 @@
 
 #include "compiler.h"
 
+struct detach;
 struct spec;
 
 /* Runs or, with dry_run, prints the plan. Returns the exit code. */
-int run_spec(const struct spec *spec);
+int run_spec(const struct spec *spec, const struct detach *detach);
 
 #endif

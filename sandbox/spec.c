@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "duration.h"
 #include "err.h"
 #include "execution.h"
 #include "expand.h"
@@ -61,6 +62,16 @@ static bool name_valid(const char *name)
 		}
 	}
 	return true;
+}
+
+static int parse_die_after(const char *text, int64_t *ret_ns)
+{
+	if (duration_parse(text, ret_ns) < 0 || *ret_ns == 0) {
+		return failure(EXIT_USAGE,
+			       "bad time '%s': a number and s, m, h or d",
+			       text);
+	}
+	return 0;
 }
 
 struct options {
@@ -121,6 +132,14 @@ static int take_option(struct spec *spec, struct options *options, int option,
 	case 'd':
 		spec->discard = true;
 		return 0;
+	case 'b':
+		spec->detach = true;
+		return 0;
+	case 'N':
+		spec->nested = true;
+		return 0;
+	case 't':
+		return parse_die_after(optarg, &spec->die_after_ns);
 	case 'p':
 		spec->dry_run = true;
 		return 0;
@@ -144,6 +163,9 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"default-mounts", required_argument, NULL, 'm'},
 		{"env", required_argument, NULL, 'e'},
 		{"discard", no_argument, NULL, 'd'},
+		{"detach", no_argument, NULL, 'b'},
+		{"nested", no_argument, NULL, 'N'},
+		{"die-after", required_argument, NULL, 't'},
 		{"dry-run", no_argument, NULL, 'p'},
 		{"debug", no_argument, NULL, 'D'},
 		{0},

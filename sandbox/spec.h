@@ -12,6 +12,7 @@
 #define SANDBOX_SPEC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "compiler.h"
 #include "config.h"
@@ -34,6 +35,9 @@ struct spec {
 	char *scratch_dir; /* may not exist yet */
 	char *const *command;
 	struct config config;
+	int64_t die_after_ns; /* 0: never */
+	bool detach;
+	bool nested; /* sandboxes may be made inside */
 	bool discard;
 	bool dry_run;
 	bool debug;

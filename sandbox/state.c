@@ -1,13 +1,15 @@
 #include "state.h"
 
+#include <fts.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "duration.h"
 #include "err.h"
 #include "failure.h"
 #include "sys.h"
 
-#define NS_PER_SECOND 1000000000LL
+#define BLOCK_BYTES 512
 
 int entry_open(struct entry *ret_entry, const char *scratch_dir, const char *id)
 {
@@ -70,6 +72,29 @@ int64_t entry_time_ns(const struct entry *entry)
 		return state_now_ns();
 	}
 	return (int64_t)st.st_mtim.tv_sec * NS_PER_SECOND + st.st_mtim.tv_nsec;
+}
+
+int64_t entry_size_bytes(const struct entry *entry)
+{
+	AUTO_FREE char *views =
+		text_format("%s/" EXECUTION_VIEWS_DIR, entry->execution.path);
+	char *paths[] = {views, NULL};
+	FTS *walk =
+		fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	int64_t blocks = 0;
+	const FTSENT *file;
+
+	while (walk && (file = fts_read(walk)) != NULL) {
+		/* A folder is seen twice; one that can't be read counts
+		 * without its content. */
+		if (file->fts_info != FTS_DP && file->fts_info != FTS_NS) {
+			blocks += file->fts_statp->st_blocks;
+		}
+	}
+	if (walk) {
+		fts_close(walk);
+	}
+	return blocks * BLOCK_BYTES;
 }
 
 int entry_failure(const char *id, int error)

@@ -34,6 +34,9 @@ const char *state_name(enum state state);
 /* When it ended, or was made if that is not known: since 1970. */
 int64_t entry_time_ns(const struct entry *entry);
 
+/* What it holds on the disk. Walks its changes, never a base. */
+int64_t entry_size_bytes(const struct entry *entry);
+
 int64_t state_now_ns(void);
 
 /* The failure of execution_open as a line; returns EXIT_TROUBLE. */

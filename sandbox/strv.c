@@ -2,8 +2,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "failure.h"
+#include "fdio.h"
 
 #define CAPACITY_MIN 32
 
@@ -59,4 +62,18 @@ void strv_addf(struct strv *strv, const char *format, ...)
 	va_end(args);
 	die_if_no_memory(len < 0);
 	add_owned(strv, text);
+}
+
+int strv_to_memory(char *const *strings)
+{
+	AUTO_FD fd = memfd_create("strings", MFD_CLOEXEC);
+	int error = fd < 0 ? -errno : 0;
+
+	for (; !error && *strings; strings++) {
+		error = fdio_write_all(fd, *strings, strlen(*strings) + 1);
+	}
+	if (!error && lseek(fd, 0, SEEK_SET) != 0) {
+		error = -errno;
+	}
+	return error ? error : TAKE_FD(fd);
 }

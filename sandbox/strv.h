@@ -28,6 +28,10 @@ void strv_release(struct strv *strv);
 void strv_add(struct strv *strv, const char *text);
 /* Adds copies of all arguments up to a NULL. */
 void strv_add_all(struct strv *strv, ...) __attribute__((sentinel));
+/* A file in memory with the strings, NUL after each, at its start; the
+ * caller's. -errno. */
+int strv_to_memory(char *const *strings) MUST_CHECK;
+
 void strv_addf(struct strv *strv, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #endif

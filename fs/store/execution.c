@@ -19,6 +19,7 @@
 #define ID_TRIES_MAX   100
 #define NS_PER_SECOND  1000000000L
 #define DEFAULT_BELOW  "legato/sandbox"
+#define ASIDE_PREFIX   ".removing-"
 #define FOLDER_MODE    0700
 #define LOCK_FILE_MODE 0600
 
@@ -397,7 +398,16 @@ static int compare_ids(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_ids(DIR *dir, struct id_list *list)
+/* Whether `name` is that of a folder set aside. */
+static bool aside_valid(const char *name)
+{
+	size_t len = strlen(ASIDE_PREFIX);
+
+	return strncmp(name, ASIDE_PREFIX, len) == 0 && id_valid(name + len);
+}
+
+static int read_ids(DIR *dir, bool (*valid)(const char *name),
+		    struct id_list *list)
 {
 	struct dirent *entry;
 	int error;
@@ -407,7 +417,7 @@ static int read_ids(DIR *dir, struct id_list *list)
 		if (error || !entry) {
 			return error;
 		}
-		if (!id_valid(entry->d_name)) {
+		if (!valid(entry->d_name)) {
 			continue;
 		}
 		error = id_list_add(list, entry->d_name);
@@ -417,7 +427,8 @@ static int read_ids(DIR *dir, struct id_list *list)
 	}
 }
 
-int execution_ids(const char *scratch_dir, char ***ret_ids, size_t *ret_count)
+static int list_names(const char *scratch_dir, bool (*valid)(const char *name),
+		      char ***ret_ids, size_t *ret_count)
 {
 	struct id_list list = {0};
 	AUTO_FD scratch_fd = open_folder(scratch_dir);
@@ -426,7 +437,7 @@ int execution_ids(const char *scratch_dir, char ***ret_ids, size_t *ret_count)
 				   : sys_opendirat(scratch_fd, "", &dir);
 
 	if (!error) {
-		error = read_ids(dir, &list);
+		error = read_ids(dir, valid, &list);
 		closedir(dir);
 	}
 	if (error && error != -ENOENT) {
@@ -439,6 +450,59 @@ int execution_ids(const char *scratch_dir, char ***ret_ids, size_t *ret_count)
 	*ret_ids = list.ids;
 	*ret_count = list.count;
 	return 0;
+}
+
+int execution_ids(const char *scratch_dir, char ***ret_ids, size_t *ret_count)
+{
+	return list_names(scratch_dir, id_valid, ret_ids, ret_count);
+}
+
+int execution_ids_aside(const char *scratch_dir, char ***ret_names,
+			size_t *ret_count)
+{
+	return list_names(scratch_dir, aside_valid, ret_names, ret_count);
+}
+
+int execution_open_aside(struct execution *ret_execution,
+			 const char *scratch_dir, const char *name)
+{
+	struct execution execution = EXECUTION_INIT;
+	AUTO_FD scratch_fd = open_folder(scratch_dir);
+	int error = scratch_fd < 0 ? scratch_fd : 0;
+
+	if (!error && !aside_valid(name)) {
+		error = -EINVAL;
+	}
+	error = error ? error : open_id(&execution, scratch_fd, name);
+	if (error) {
+		execution_release(&execution);
+		return error;
+	}
+	*ret_execution = execution;
+	return 0;
+}
+
+int execution_set_aside(struct execution *execution)
+{
+	AUTO_FREE char *aside = NULL;
+	size_t parent_len = strlen(execution->path) - strlen(execution->id);
+	int error = remove_check_no_mounts(execution->path);
+
+	if (error) {
+		return error;
+	}
+	if (asprintf(&aside, "%.*s" ASIDE_PREFIX "%s", (int)parent_len,
+		     execution->path, execution->id) < 0) {
+		aside = NULL;
+		return -ENOMEM;
+	}
+	error = sys_renameat2(AT_FDCWD, execution->path, AT_FDCWD, aside,
+			      RENAME_NOREPLACE);
+	if (!error) {
+		free(execution->path);
+		execution->path = TAKE_PTR(aside);
+	}
+	return error;
 }
 
 void execution_ids_free(char **ids, size_t count)

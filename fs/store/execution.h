@@ -73,6 +73,21 @@ void execution_release(struct execution *execution);
  */
 int execution_remove(struct execution *execution) MUST_CHECK;
 
+/*
+ * Throwing away in two steps, for who has no time: execution_set_aside renames
+ * the folder, so that its id means nothing any more, and execution_remove then
+ * empties it, now or (a sweep) later. The caller of both holds the lock.
+ * -EBUSY, with nothing done, while something is mounted beneath.
+ */
+int execution_set_aside(struct execution *execution) MUST_CHECK;
+
+/* As execution_ids and execution_open, for those that were set aside; takes
+ * whole names only. */
+int execution_ids_aside(const char *scratch_dir, char ***ret_names,
+			size_t *ret_count) MUST_CHECK;
+int execution_open_aside(struct execution *ret_execution,
+			 const char *scratch_dir, const char *name) MUST_CHECK;
+
 /* The ids in `scratch_dir`, oldest first; each and the array are the
  * caller's to free (execution_ids_free). A missing folder has none. */
 int execution_ids(const char *scratch_dir, char ***ret_ids,

@@ -28,8 +28,7 @@ static void note_error(struct removal *removal, int error)
 	}
 }
 
-/* 0, or -EBUSY if something is mounted beneath `path`. */
-static int check_no_mounts(const char *path)
+int remove_check_no_mounts(const char *path)
 {
 	struct mountinfo info;
 	int error = mountinfo_read(&info);
@@ -147,7 +146,7 @@ int remove_content(int folder_fd, const char *path, const char *keep)
 	struct removal removal = {.top_fd = folder_fd};
 	unsigned long before;
 	struct stat st;
-	int error = check_no_mounts(path);
+	int error = remove_check_no_mounts(path);
 
 	error = error ? error : sys_fstat(folder_fd, &st);
 	if (error) {

@@ -24,4 +24,7 @@
 int remove_content(int folder_fd, const char *path,
 		   const char *keep) MUST_CHECK;
 
+/* 0, or -EBUSY if something is mounted beneath `path`, an absolute one. */
+int remove_check_no_mounts(const char *path) MUST_CHECK;
+
 #endif

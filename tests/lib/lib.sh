@@ -295,7 +295,7 @@ $1"
 }
 verb() { timeout 60 "$LEGATO_SANDBOX" "$1" --scratch-dir "$state" "${@:2}" </dev/null; }
 changes() { timeout 60 "$LEGATO_DIFF" --scratch-dir "$state" "$@" </dev/null; }
-executions() { ls -A "$state"; }
+executions() { ls "$state"; } # without those that are just being removed
 
 # The processes that have something to do with this test, but for its scripts:
 # launchers, daemons and commands, by the folder in their arguments.

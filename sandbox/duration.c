@@ -1,0 +1,121 @@
+#include "duration.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct unit {
+	const char *name;
+	int64_t factor;
+};
+
+static const struct unit time_units[] = {
+	{"", 1},        {"s", 1},         {"m", 60},        {"min", 60},
+	{"h", 60 * 60}, {"d", 24 * 3600}, {"w", 7 * 86400},
+};
+
+static const struct unit size_units[] = {
+	{"", 1},
+	{"K", 1LL << 10},
+	{"KiB", 1LL << 10},
+	{"M", 1LL << 20},
+	{"MiB", 1LL << 20},
+	{"G", 1LL << 30},
+	{"GiB", 1LL << 30},
+	{"T", 1LL << 40},
+	{"TiB", 1LL << 40},
+};
+
+/* A whole number and one of the units. */
+static int parse(const char *text, const struct unit *units, size_t count,
+		 int64_t *ret_value)
+{
+	char *end;
+	int64_t number;
+
+	if (*text < '0' || *text > '9') {
+		return -EINVAL;
+	}
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (errno) {
+		return -errno;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(end, units[i].name) == 0) {
+			return __builtin_mul_overflow(number, units[i].factor,
+						      ret_value)
+				       ? -ERANGE
+				       : 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int duration_parse(const char *text, int64_t *ret_ns)
+{
+	int64_t seconds;
+	int64_t ns;
+	int error = parse(text, time_units, ARRAY_SIZE(time_units), &seconds);
+
+	if (error) {
+		return error;
+	}
+	if (__builtin_mul_overflow(seconds, NS_PER_SECOND, &ns)) {
+		return -ERANGE;
+	}
+	*ret_ns = ns;
+	return 0;
+}
+
+int size_parse(const char *text, int64_t *ret_bytes)
+{
+	int64_t bytes;
+	int error = parse(text, size_units, ARRAY_SIZE(size_units), &bytes);
+
+	if (!error) {
+		*ret_bytes = bytes;
+	}
+	return error;
+}
+
+void duration_format(char *text, size_t size, int64_t ns)
+{
+	static const struct unit units[] = {
+		{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+	int64_t seconds = ns / NS_PER_SECOND;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(units) - 1 && seconds < units[i].factor) {
+		i++;
+	}
+	snprintf(text, size, "%" PRId64 " %s", seconds / units[i].factor,
+		 units[i].name);
+}
+
+void size_format(char *text, size_t size, int64_t bytes)
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)bytes;
+	int unit = -1;
+
+	while (value >= 1024 && units[unit + 1]) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit < 0) {
+		snprintf(text, size, "%" PRId64, bytes);
+	} else {
+		snprintf(text, size, "%.*f%c", value < 10, value, units[unit]);
+	}
+}
+
+int64_t duration_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / NS_PER_MS;
+}
