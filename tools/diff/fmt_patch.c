@@ -424,6 +424,12 @@ static int write_comments(const struct format *format,
 	return buf_error(&text);
 }
 
+int format_patch_of(const struct format *format, const struct diff *diff,
+		    const struct change *change)
+{
+	return write_change(format, &diff->sides, change);
+}
+
 int format_patch(const struct format *format, const struct diff *diff)
 {
 	int error = write_comments(format, &diff->list);

@@ -47,4 +47,8 @@ int format_stat(const struct format *format,
 int format_patch(const struct format *format,
 		 const struct diff *diff) MUST_CHECK;
 
+/* The patch of one change alone, without comments. */
+int format_patch_of(const struct format *format, const struct diff *diff,
+		    const struct change *change) MUST_CHECK;
+
 #endif

@@ -12,6 +12,9 @@ static const char usage[] =
 	"  -p, --patch          patches that git apply takes (the default)\n"
 	"  --summary            all views on one screen: what is odd, paths, "
 	"git\n"
+	"  --json               all views as one JSON document; with --patch,\n"
+	"                       patches in it\n"
+	"  --html FILE          all views as one page for a browser\n"
 	"  --stat               lines changed per file\n"
 	"  --name-status        letter, kind and path of each change\n"
 	"  -z                   end names by NUL, and don't quote them\n"
@@ -41,10 +44,14 @@ enum long_only {
 	OPT_ALL_VIEWS,
 	OPT_EXIT_CODE,
 	OPT_SUMMARY,
+	OPT_JSON,
+	OPT_HTML,
 };
 
 static const struct option long_options[] = {
 	{"summary", no_argument, NULL, OPT_SUMMARY},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"html", required_argument, NULL, OPT_HTML},
 	{"patch", no_argument, NULL, 'p'},
 	{"stat", no_argument, NULL, OPT_STAT},
 	{"name-status", no_argument, NULL, OPT_NAME_STATUS},
@@ -83,6 +90,16 @@ static bool set_switch(struct options *options, int opt)
 	}
 }
 
+static int set_document(struct options *options, enum options_document document)
+{
+	if (options->document && options->document != document) {
+		return cli_complain("only one document at a time:",
+				    "--summary, --json, --html");
+	}
+	options->document = document;
+	return CLI_RUN;
+}
+
 static int set_option(struct options *options, int opt, char **argv)
 {
 	if (set_switch(options, opt)) {
@@ -90,8 +107,12 @@ static int set_option(struct options *options, int opt, char **argv)
 	}
 	switch (opt) {
 	case OPT_SUMMARY:
-		options->document = DOCUMENT_SUMMARY;
-		return CLI_RUN;
+		return set_document(options, DOCUMENT_SUMMARY);
+	case OPT_JSON:
+		return set_document(options, DOCUMENT_JSON);
+	case OPT_HTML:
+		options->html_file = optarg;
+		return set_document(options, DOCUMENT_HTML);
 	case OPT_BINARY:
 		options->binary = CLI_ALWAYS;
 		return CLI_RUN;
@@ -124,6 +145,13 @@ int options_parse(struct options *ret_options, int argc, char **argv)
 	cli_take_id(&options.cli, argv, before);
 	if (optind < before) {
 		return cli_complain("paths come behind '--':", argv[optind]);
+	}
+	if (options.document &&
+	    (options.stat || options.name_status || options.nul_terminated)) {
+		return cli_complain("a document has no other form in it:",
+				    options.stat          ? "--stat"
+				    : options.name_status ? "--name-status"
+							  : "-z");
 	}
 	if (options.view && options.all_views) {
 		return cli_complain("--all-views can't go with --view",

@@ -16,6 +16,8 @@
 enum options_document {
 	DOCUMENT_NONE,
 	DOCUMENT_SUMMARY,
+	DOCUMENT_JSON,
+	DOCUMENT_HTML,
 };
 
 /* Strings are the command line's own. */
@@ -26,6 +28,7 @@ struct options {
 	size_t n_paths;
 	enum cli_when binary;
 	enum options_document document;
+	const char *html_file; /* "-": standard output */
 	bool name_status;
 	bool stat;
 	bool patch;

@@ -7,6 +7,7 @@
 #include "buf.h"
 #include "cli.h"
 #include "diff.h"
+#include "document.h"
 #include "filter.h"
 #include "format.h"
 #include "options.h"
@@ -37,7 +38,7 @@ static void choose_format(struct run *run)
 	struct options *options = &run->options;
 	bool terminal = isatty(STDOUT_FILENO);
 
-	if (!options->name_status && !options->stat) {
+	if (!options->name_status && !options->stat && !options->document) {
 		options->patch = true;
 	}
 	run->format = (struct format){
@@ -119,9 +120,64 @@ static struct report_wish wish_of(const struct run *run,
 	};
 }
 
+static unsigned int document_flags(const struct options *options)
+{
+	return (options->all ? DOCUMENT_ALL : 0) |
+	       (options->patch ? DOCUMENT_PATCHES : 0) |
+	       (isatty(STDOUT_FILENO) ? DOCUMENT_PRETTY : 0);
+}
+
+/* To another name first: a page that is being read is whole, old or new. */
+static int write_page(struct run *run, const struct report *report)
+{
+	const char *name = run->options.html_file;
+	AUTO_FREE char *temporary = NULL;
+	unsigned int flags = document_flags(&run->options) & DOCUMENT_ALL;
+	FILE *out;
+	int error;
+
+	if (strcmp(name, "-") == 0) {
+		return document_write_html(stdout, report, flags,
+					   &run->trouble);
+	}
+	if (asprintf(&temporary, "%s.%d.tmp", name, (int)getpid()) < 0) {
+		temporary = NULL;
+		return -ENOMEM;
+	}
+	out = fopen(temporary, "wxe");
+	if (!out) {
+		return cli_fail("can't write", name, -errno);
+	}
+	error = document_write_html(out, report, flags, &run->trouble);
+	if ((fflush(out) || ferror(out)) && !error) {
+		error = -errno;
+	}
+	if (fclose(out) && !error) {
+		error = -errno;
+	}
+	if (!error && rename(temporary, name)) {
+		error = -errno;
+	}
+	if (error) {
+		unlink(temporary);
+		return cli_fail("can't write", name, error);
+	}
+	return 0;
+}
+
 static int write_document(struct run *run, const struct report *report)
 {
-	(void)run;
+	switch (run->options.document) {
+	case DOCUMENT_JSON:
+		return document_write_json(stdout, report,
+					   document_flags(&run->options),
+					   &run->trouble);
+	case DOCUMENT_HTML:
+		return write_page(run, report);
+	case DOCUMENT_NONE:
+	case DOCUMENT_SUMMARY:
+		break;
+	}
 	return summary_write(stdout, report);
 }
 

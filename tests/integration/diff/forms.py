@@ -5,6 +5,10 @@ tell, what is folded; and the forms that are one document.
 usage: forms.py   (LEGATO_DIFF names the program)
 """
 
+import base64
+import hashlib
+import html.parser
+import json
 import os
 import shutil
 import sys
@@ -13,6 +17,15 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import overlay  # noqa: E402
 from kinds import expect, make, put  # noqa: E402
+
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None  # then the schema is not tried here
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "../../../tools/diff/legato-diff.schema.json")
 
 
 class Repository:
@@ -235,7 +248,130 @@ def folded(new):
     expect(len(execution.changes("--all")), 6)
 
 
-TESTS = [commits, refs, hostile_repository, nested_and_hooks, oddities,
+def every_kind(new):
+    """An execution with much in it, some of it hostile."""
+    repository = Repository(new)
+    execution = repository.execution
+    put(os.path.join(execution.base, b"image.png"), b"\x89PNG\r\n\x1a\n\0old")
+    execution.mount()
+    view = execution.view
+    put(os.path.join(view, b"a"), b"caf\xe9 \xff\n</script><script>x</script>\n")
+    repository.git("commit", "-qam", "</script><img src=x onerror=y>\xe9")
+    os.rename(os.path.join(view, b"b"), os.path.join(view, b"moved \xff"))
+    put(os.path.join(view, b"<img src=x onerror=alert(1)>"), b"x\n")
+    put(os.path.join(view, b"]]>&lt;!--\"'\x1b"), b"<!-- </SCRIPT \n")
+    put(os.path.join(view, b"image.png"), b"\x89PNG\r\n\x1a\n\0new")
+    put(os.path.join(view, b"node_modules/x/y"))
+    put(os.path.join(view, b".git/hooks/post-merge"))
+    put(os.path.join(view, b"big"), b"line\n" * 300000)
+    os.mkdir(os.path.join(view, b"empty"))
+    make("p", os.path.join(view, b"pipe"))
+    os.symlink("/etc/passwd", os.path.join(view, b"link"))
+    execution.umount()
+    return execution
+
+
+def json_document(new):
+    execution = every_kind(new)
+    plain = json.loads(execution.diff("--json"))
+    full = json.loads(execution.diff("--json", "--patch"))
+    work = {change["path"]: change for change in full["views"][0]["changes"]}
+    moved = work["moved \ufffd"]
+    expect(base64.b64decode(moved["path_bytes"]), b"moved \xff")
+    expect((moved["letter"], moved["old_path"]), ("R", "b"))
+    assert b"+caf\xe9 \xff\n" in base64.b64decode(work["a"]["patch_bytes"])
+    assert work["big"]["patch_left_out"] and "patch" not in work["big"]
+    expect(work["node_modules/x/y"]["folded"], "generated")
+    assert "patch" not in work["node_modules/x/y"]
+    assert not any("patch" in change
+                   for change in plain["views"][0]["changes"])
+    # The same changes as in the other form.
+    names = execution.changes("--all")
+    expect(sorted(os.fsdecode(base64.b64decode(change["path_bytes"]))
+                  if "path_bytes" in change else change["path"]
+                  for change in plain["views"][0]["changes"]),
+           sorted(os.fsdecode(path.rstrip(b"/")) for path in names))
+    only = json.loads(execution.diff("--json", paths=["link"]))["views"][0]
+    expect([change["path"] for change in only["changes"]], ["link"])
+    expect([odd["kind"] for odd in only["odd"]], ["link-outside"])
+    for wrong in (["--json", "--stat"], ["--json", "--summary"],
+                  ["--json", "-z"], ["--json", "--view", "nope"]):
+        execution.diff(*wrong, status=2)
+    if jsonschema:
+        with open(SCHEMA, encoding="utf-8") as file:
+            schema = json.load(file)
+        validator = jsonschema.validators.validator_for(schema)
+        validator.check_schema(schema)
+        for document in (plain, full):
+            validator(schema).validate(document)
+        broken = dict(plain, version=2)
+        assert not validator(schema).is_valid(broken)
+
+
+class Page(html.parser.HTMLParser):
+    """All elements, attributes and the texts of scripts in a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements = []
+        self.scripts = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.elements and self.elements[-1][0] in ("script", "style"):
+            self.scripts.append((self.elements[-1][1].get("id", ""), data))
+
+
+def html_page(new):
+    execution = every_kind(new)
+    target = os.path.join(execution.top, b"page.html")
+    expect(execution.diff("--html", target), b"")
+    with open(target, encoding="utf-8") as file:
+        text = file.read()
+    page = Page(text)
+    # Our own markup and nothing that the execution wrote.
+    tags = [tag for tag, _ in page.elements]
+    expect((tags.count("script"), tags.count("img"), tags.count("style")),
+           (2, 0, 1))
+    for tag, attributes in page.elements:
+        for name in attributes:
+            assert not name.startswith("on") and name not in (
+                "src", "href", "action"), (tag, attributes)
+    policy = next(attributes["content"] for tag, attributes in page.elements
+                  if attributes.get("http-equiv") ==
+                  "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; "), policy
+    assert "unsafe" not in policy and "http" not in policy, policy
+    texts = {}
+    for name, data in page.scripts:
+        texts[name] = texts.get(name, "") + data
+    data = json.loads(texts["data"])
+    assert "</script><script>x</script>" in next(
+        change["patch"] for change in data["views"][0]["changes"]
+        if change["path"] == "a")
+    image = next(change for change in data["views"][0]["changes"]
+                 if change["path"] == "image.png")
+    expect(image["new_image"], "data:image/png;base64," + base64.b64encode(
+        b"\x89PNG\r\n\x1a\n\0new").decode())
+    # What the policy allows is what is there.
+    for tag in ("script", "style"):
+        start = text.rindex(f"<{tag}>") + len(tag) + 2
+        source = text[start:text.index(f"</{tag}>", start)]
+        digest = base64.b64encode(
+            hashlib.sha256(source.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy, tag
+    # Written whole or not at all.
+    expect(execution.diff("--html", "-").decode().strip(), text.strip())
+    execution.diff("--html", "/nonexistent/page", status=2)
+    expect([name for name in os.listdir(execution.top)
+            if b".tmp" in name], [])
+
+
+TESTS = [json_document, html_page, commits, refs, hostile_repository, nested_and_hooks, oddities,
          folded]
 
 
