@@ -627,10 +627,10 @@ int sys_flock(int fd, int operation)
 	return RETRY(flock(fd, operation));
 }
 
-int sys_opendirat(int dirfd, const char *name, DIR **ret_dir)
+/* Takes `opened` over, a descriptor or an error. */
+static int stream_of(int opened, DIR **ret_dir)
 {
-	AUTO_FD fd = sys_openat(dirfd, *name ? name : ".",
-				O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	AUTO_FD fd = opened;
 	DIR *dir;
 
 	if (fd < 0) {
@@ -643,6 +643,24 @@ int sys_opendirat(int dirfd, const char *name, DIR **ret_dir)
 	TAKE_FD(fd);
 	*ret_dir = dir;
 	return 0;
+}
+
+#define OPEN_DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+
+int sys_opendirat(int dirfd, const char *name, DIR **ret_dir)
+{
+	return stream_of(
+		sys_openat(dirfd, *name ? name : ".", OPEN_DIR_FLAGS, 0),
+		ret_dir);
+}
+
+int sys_opendirat_quietly(int dirfd, const char *name, DIR **ret_dir)
+{
+	int fd = sys_openat(dirfd, *name ? name : ".",
+			    OPEN_DIR_FLAGS | O_NOATIME, 0);
+
+	return fd == -EPERM ? sys_opendirat(dirfd, name, ret_dir)
+			    : stream_of(fd, ret_dir);
 }
 
 int sys_readdir(DIR *dir, struct dirent **ret_entry)

@@ -136,6 +136,10 @@ int sys_flock(int fd, int operation) MUST_CHECK;
 
 /* Takes a duplicate of `dirfd`'s folder as a stream; closedir() it. */
 int sys_opendirat(int dirfd, const char *name, DIR **ret_dir) MUST_CHECK;
+/* The same, leaving the time of the last access as it is where that is
+ * allowed: what no program asked for must not show. */
+int sys_opendirat_quietly(int dirfd, const char *name,
+			  DIR **ret_dir) MUST_CHECK;
 /* The next entry, or NULL at the end; the entry lives until the next call.
  * 0 or -errno. */
 int sys_readdir(DIR *dir, struct dirent **ret_entry) MUST_CHECK;

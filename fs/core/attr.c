@@ -7,6 +7,7 @@
 #include "file.h"
 #include "links.h"
 #include "place.h"
+#include "subdirs.h"
 #include "sys.h"
 #include "watch.h"
 #include "whiteout.h"
@@ -72,10 +73,9 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 	}
 	st.st_ino = node->ino;
 	if (node_is_dir(node)) {
-		bool merged = node->lowers &&
-			      (node_in_upper(node) || node->lowers->count > 1);
-
-		st.st_nlink = node->removed ? 0 : merged ? 1 : st.st_nlink;
+		st.st_nlink = node->removed              ? 0
+			      : subdirs_are_merged(node) ? subdirs_links(node)
+							 : st.st_nlink;
 	} else if (node->removed && !node_in_upper(node) && st.st_nlink) {
 		st.st_nlink--;
 	}

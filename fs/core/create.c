@@ -11,6 +11,7 @@
 #include "making.h"
 #include "masks.h"
 #include "place.h"
+#include "subdirs.h"
 #include "sys.h"
 #include "whiteout.h"
 
@@ -47,6 +48,9 @@ static int make_locked(struct making *making, struct entry *ret_entry)
 	error = error ? error : masks_check_new(making->parent, making->name);
 	error = error ? error : making_run(making, dir->fd);
 	dirlist_changed(making->parent);
+	if (!error && S_ISDIR(making->mode)) {
+		subdirs_changed(making->parent, 1);
+	}
 	return error ? error : intern_made(making, dir->fd, ret_entry);
 }
 

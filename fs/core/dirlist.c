@@ -493,6 +493,7 @@ static int real_entry(struct node *dir, const char *name, bool intern,
 	rwlock_drop(&dir->view->tree);
 	if (!error && intern) {
 		lookup_finish(ret_entry);
+		lookup_count_links(ret_entry);
 	}
 	return error;
 }

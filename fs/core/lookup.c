@@ -9,6 +9,7 @@
 #include "merge.h"
 #include "origin.h"
 #include "redirect.h"
+#include "subdirs.h"
 #include "sys.h"
 #include "watch.h"
 #include "whiteout.h"
@@ -121,10 +122,9 @@ static int find_upper_dir(struct node *parent, const char *name, int dirfd,
 	if (error || !found->lowers) {
 		return error;
 	}
-	/* The number is the base's for life; a merge has no link count. */
+	/* The number is the base's for life. */
 	found->st.st_dev = base.st_dev;
 	found->st.st_ino = base.st_ino;
-	found->st.st_nlink = 1;
 	return 0;
 }
 
@@ -287,12 +287,8 @@ static int find_in_lowers(struct node *parent, const char *name,
 		if (!S_ISDIR(found->st.st_mode)) {
 			return find_links(parent->view, dir->fd, name, found);
 		}
-		error = collect_lowers(parent, i, name, &found->lowers,
-				       &found->st);
-		if (!error && found->lowers && found->lowers->count > 1) {
-			found->st.st_nlink = 1;
-		}
-		return error;
+		return collect_lowers(parent, i, name, &found->lowers,
+				      &found->st);
 	}
 	return -ENOENT;
 }
@@ -466,6 +462,22 @@ void lookup_finish(const struct entry *entry)
 	}
 }
 
+void lookup_count_links(struct entry *entry)
+{
+	struct node *node = entry->node;
+
+	if (!node_is_dir(node)) {
+		return;
+	}
+	rwlock_take_shared(&node->view->tree);
+	lock_take(&node->lock);
+	if (!node->removed && subdirs_are_merged(node)) {
+		entry->st.st_nlink = subdirs_links(node);
+	}
+	lock_drop(&node->lock);
+	rwlock_drop(&node->view->tree);
+}
+
 static int lookup_view(struct fs *fs, const char *name, struct entry *ret_entry)
 {
 	for (unsigned int i = 0; i < fs->view_count; i++) {
@@ -514,6 +526,7 @@ int op_lookup(struct fs *fs, struct node *parent, const char *name,
 	rwlock_drop(&parent->view->tree);
 	if (!error) {
 		lookup_finish(ret_entry);
+		lookup_count_links(ret_entry);
 	}
 	return error;
 }

@@ -61,6 +61,9 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 /* What is left to do for an entry without locks: to be called once they are
  * dropped. */
 void lookup_finish(const struct entry *entry);
+/* The same, for entries whose stat is shown: completes that of a merged
+ * directory, whose link count no layer knows. */
+void lookup_count_links(struct entry *entry);
 
 /* The node for what was just found, if there is one; a reference, or NULL.
  * Locks as lookup_layers. */

@@ -40,6 +40,10 @@ struct view;
  * topmost first. Paths don't change once the node exists; what is there may. */
 struct lowers {
 	unsigned int count;
+	/* The link count of the merge, and for which state of the lowers;
+	 * guarded by: the node's lock. See subdirs.h. */
+	nlink_t links; /* 0: not known */
+	uint64_t links_state;
 	struct lower {
 		unsigned int layer; /* index into view->lowers */
 		int watch;          /* guarded by: the node's lock. 0: none */

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "masks.h"
 #include "redirect.h"
+#include "subdirs.h"
 #include "sys.h"
 #include "unlink.h"
 #include "whiteout.h"
@@ -280,6 +281,10 @@ static void move_node(struct renaming *renaming, struct end *end,
 {
 	struct node *node = end->node;
 
+	if (node_is_dir(node)) {
+		subdirs_changed(end->dir, -1);
+		subdirs_changed(other->dir, 1);
+	}
 	lock_take(&node->lock);
 	node_move_nofail(nodes_of(renaming), node, other->dir,
 			 TAKE_PTR(end->new_name));
@@ -301,6 +306,9 @@ static int replace(struct renaming *renaming)
 	error = move(renaming);
 	if (to->node) {
 		unlink_finish(renaming->view, replaced, &to->found, !error);
+	}
+	if (!error && is_dir(to)) {
+		subdirs_changed(to->dir, -1);
 	}
 	if (!error) {
 		move_node(renaming, &renaming->from, to);

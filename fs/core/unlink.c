@@ -10,6 +10,7 @@
 #include "links.h"
 #include "log.h"
 #include "place.h"
+#include "subdirs.h"
 #include "sys.h"
 #include "whiteout.h"
 
@@ -405,6 +406,9 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 	rwlock_take_exclusive(&parent->view->tree);
 	error = rmdir_locked(parent, name, &entry);
 	dirlist_changed(parent);
+	if (!error) {
+		subdirs_changed(parent, -1);
+	}
 	rwlock_drop(&parent->view->tree);
 	if (entry.node) {
 		lookup_finish(&entry);

@@ -92,6 +92,7 @@ struct fs {
 	struct node *root; /* id 1; referenced */
 	bool keep_created; /* the kernel will RELEASE what it created */
 	bool switch_ids;   /* root: create as the caller */
+	bool static_links; /* merged directories don't count theirs */
 	uid_t uid;
 	gid_t gid;
 	struct lock copyup[FS_COPYUP_LOCKS];

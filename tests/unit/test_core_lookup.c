@@ -60,11 +60,55 @@ static void directories_merge(void **state)
 	assert_text("d/2", "2");
 	assert_text("d/3", "3");
 	assert_text("d/deep/f", "deep");
-	/* Its number is the first base's, and its links are not counted. */
+	/* Its number is the first base's; "deep" is the only one in it. */
 	st = stat_at("d");
 	assert_int_equal(lstat("base/d", &disk), 0);
 	assert_int_equal(st.st_ino, disk.st_ino);
-	assert_int_equal(st.st_nlink, 1);
+	assert_int_equal(st.st_nlink, 3);
+}
+
+/* As a disk counts: 2, and one for each directory that is shown, whichever
+ * layer it is from. A disk that doesn't count is not one to test it on. */
+static void links_of_a_merged_directory_are_counted(void **state)
+{
+	struct stat disk;
+
+	(void)state;
+	make_dir("base/d");
+	make_dir("base/d/one");
+	make_dir("base/d/two");
+	make_file("base/d/f", "f");
+	make_dir("base2/d");
+	make_dir("base2/d/one");
+	make_dir("base2/d/f");
+	make_dir("base2/d/three");
+	make_dir("base2/d/four");
+	make_whiteout("base/d/four");
+	make_dir("upper/d");
+	make_whiteout("upper/d/two");
+	make_dir("upper/d/five");
+	assert_int_equal(lstat("base/d", &disk), 0);
+	if (disk.st_nlink != 4) {
+		skip();
+	}
+	core_start(2);
+	/* one, three, five */
+	assert_int_equal(stat_at("d").st_nlink, 5);
+	assert_int_equal(view_mkdir("d/two"), 0);
+	assert_int_equal(stat_at("d").st_nlink, 6);
+	assert_int_equal(view_rename("d/one", "d/three", RENAME_EXCHANGE), 0);
+	assert_int_equal(view_rename("d/one", "d/three", 0), 0);
+	assert_int_equal(stat_at("d").st_nlink, 5);
+	assert_int_equal(view_rename("d/three", "three", 0), 0);
+	assert_int_equal(stat_at("d").st_nlink, 4);
+	assert_int_equal(view_rmdir("d/two"), 0);
+	assert_int_equal(view_unlink("d/f"), 0);
+	assert_int_equal(stat_at("d").st_nlink, 3);
+	core_restart();
+	assert_int_equal(stat_at("d").st_nlink, 3);
+	/* Somebody changes the base. */
+	make_dir("base2/d/six");
+	assert_int_equal(stat_at("d").st_nlink, 4);
 }
 
 /* What is no directory ends the merge, seen from the top. */
@@ -510,6 +554,7 @@ int main(void)
 		CORE_TEST(redirect_to_nothing_is_empty),
 		CORE_TEST(corrupt_redirect),
 		CORE_TEST(corrupt_origin),
+		CORE_TEST(links_of_a_merged_directory_are_counted),
 		CORE_TEST(links_in_layers_are_not_followed),
 		CORE_TEST(directory_that_became_a_link),
 		CORE_TEST(file_that_became_special),

@@ -185,10 +185,13 @@ static void list_while_creating(void)
 	closedir(dir);
 }
 
-/* The smallest buffers that hold an entry. */
+/* The smallest buffers that hold an entry. (The array is larger: an entry is
+ * looked at through the whole struct.) */
+#define SMALL_STEP_BYTES 64
+
 static void list_in_small_steps(void)
 {
-	char data[64] __attribute__((aligned(8)));
+	char data[sizeof(struct dirent64)] __attribute__((aligned(8)));
 	unsigned long sum = 0;
 	int fd;
 	int entries = 0;
@@ -196,7 +199,7 @@ static void list_in_small_steps(void)
 
 	make_entries("d", 0, SOME, 1);
 	fd = open("d", O_RDONLY | O_DIRECTORY);
-	while ((n = syscall(SYS_getdents64, fd, data, sizeof(data))) > 0) {
+	while ((n = syscall(SYS_getdents64, fd, data, SMALL_STEP_BYTES)) > 0) {
 		for (long at = 0; at < n;) {
 			/* A whole struct is larger than the buffer. */
 			const char *name =

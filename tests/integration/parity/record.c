@@ -124,11 +124,11 @@ static void add_stat(struct buf *line, const struct stat *st)
 {
 	buf_addf(line, "%s %04o %u:%u", type_name(st->st_mode),
 		 st->st_mode & 07777, st->st_uid, st->st_gid);
+	buf_addf(line, " links %lu", (unsigned long)st->st_nlink);
 	if (S_ISDIR(st->st_mode)) {
 		return;
 	}
-	buf_addf(line, " links %lu size %lld", (unsigned long)st->st_nlink,
-		 (long long)st->st_size);
+	buf_addf(line, " size %lld", (long long)st->st_size);
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)) {
 		buf_addf(line, " dev %u:%u", major(st->st_rdev),
 			 minor(st->st_rdev));
