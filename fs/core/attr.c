@@ -4,6 +4,7 @@
 #include <sys/xattr.h>
 
 #include "copyup.h"
+#include "elsewhere.h"
 #include "file.h"
 #include "links.h"
 #include "place.h"
@@ -72,6 +73,9 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 		}
 	}
 	st.st_ino = node->ino;
+	if (node->data_at && !node_in_upper(node)) {
+		st.st_blocks = node->data_at->blocks;
+	}
 	if (node_is_dir(node)) {
 		st.st_nlink = node->removed              ? 0
 			      : subdirs_are_merged(node) ? subdirs_links(node)
@@ -179,6 +183,15 @@ int op_statfs(struct fs *fs, struct node *node, struct statvfs *ret_st)
 	return sys_fstatvfs(data_fd_of(view), ret_st);
 }
 
+#define ACL_PREFIX "system.posix_acl_"
+
+/* ACLs of a view that is to have none are as on a disk without. */
+static bool is_unwanted_acl(const struct node *node, const char *attr)
+{
+	return node->view && node->view->no_acl &&
+	       strncmp(attr, ACL_PREFIX, strlen(ACL_PREFIX)) == 0;
+}
+
 ssize_t op_getxattr(struct node *node, const char *attr, void *value,
 		    size_t size)
 {
@@ -188,6 +201,9 @@ ssize_t op_getxattr(struct node *node, const char *attr, void *value,
 
 	if (n || !node->view) {
 		return n ? n : -ENODATA;
+	}
+	if (is_unwanted_acl(node, attr)) {
+		return -EOPNOTSUPP;
 	}
 	lock_place(node);
 	n = place_of(node, &place);
@@ -228,6 +244,23 @@ static ssize_t list_filtered(const struct place *place, char **ret_list)
 	}
 }
 
+/* Takes the names of ACLs out, in place. Returns the new size. */
+static ssize_t leave_out_acls(const struct node *node, char *list, ssize_t size)
+{
+	ssize_t kept = 0;
+
+	for (ssize_t at = 0; at < size;) {
+		size_t len = strlen(list + at) + 1;
+
+		if (!is_unwanted_acl(node, list + at)) {
+			memmove(list + kept, list + at, len);
+			kept += (ssize_t)len;
+		}
+		at += (ssize_t)len;
+	}
+	return kept;
+}
+
 ssize_t op_listxattr(struct node *node, char *list, size_t size)
 {
 	AUTO_PLACE place = {0};
@@ -241,6 +274,7 @@ ssize_t op_listxattr(struct node *node, char *list, size_t size)
 	n = place_of(node, &place);
 	n = n ? n : list_filtered(&place, &filtered);
 	unlock_place(node);
+	n = n > 0 ? leave_out_acls(node, filtered, n) : n;
 	if (n <= 0 || size == 0) {
 		return n;
 	}
@@ -260,6 +294,9 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 
 	if (error || !node->view) {
 		return error ? error : -EPERM;
+	}
+	if (is_unwanted_acl(node, attr)) {
+		return -EOPNOTSUPP;
 	}
 	error = copyup_ensure(fs, node);
 	if (error) {

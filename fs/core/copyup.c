@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "elsewhere.h"
 #include "err.h"
 #include "fdio.h"
 #include "file.h"
@@ -137,15 +138,25 @@ static int copy_attributes(const struct copy *copy)
 	return error ? error : sys_utimensat(copy->to_fd, copy->temp, times);
 }
 
+/* Opens the source for reading. */
+static int open_data(const struct copy *copy)
+{
+	const struct node *node = copy->node;
+	int fd;
+
+	if (node->data_at) {
+		return elsewhere_open(node->view, node->data_at);
+	}
+	fd = place_open(&copy->from, O_RDONLY | O_NOATIME | O_NONBLOCK);
+	return fd == -EPERM ? place_open(&copy->from, O_RDONLY | O_NONBLOCK)
+			    : fd;
+}
+
 static int make_regular(struct copy *copy)
 {
-	AUTO_FD from =
-		place_open(&copy->from, O_RDONLY | O_NOATIME | O_NONBLOCK);
+	AUTO_FD from = open_data(copy);
 	int error;
 
-	if (from == -EPERM) {
-		from = place_open(&copy->from, O_RDONLY | O_NONBLOCK);
-	}
 	if (from < 0) {
 		return from;
 	}

@@ -245,7 +245,7 @@ static int link_in(const struct place *place, struct node *parent, int dirfd,
 	int error = whiteout ? whiteout : link_place(place, dirfd, name);
 
 	if (!whiteout && error == -EEXIST) {
-		whiteout = making_has_whiteout(dirfd, name);
+		whiteout = making_has_whiteout(parent->view, dirfd, name);
 		error = whiteout < 0 ? whiteout : -EEXIST;
 	}
 	return whiteout > 0 ? link_over_whiteout(place, parent, dirfd, name)

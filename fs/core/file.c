@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "copyup.h"
+#include "elsewhere.h"
 #include "place.h"
 #include "sys.h"
 
@@ -62,6 +63,8 @@ static int open_data_locked(struct node *node, bool writable,
 		fd = place_open(&place, writable ? O_RDWR : O_RDONLY);
 	} else if (writable) {
 		return -EROFS; /* a bug of ours: copy-up comes first */
+	} else if (node->data_at) {
+		fd = elsewhere_open(node->view, node->data_at);
 	} else {
 		fd = open_base_locked(node, &place);
 	}

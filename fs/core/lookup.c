@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "elsewhere.h"
 #include "file.h"
 #include "log.h"
 #include "masks.h"
@@ -18,6 +19,8 @@ void found_release(struct found *found)
 {
 	lowers_free(found->lowers);
 	found->lowers = NULL;
+	free(found->data_at);
+	found->data_at = NULL;
 }
 
 /* stat of `name` in one slot of `parent`; -ENOENT also where the directory is
@@ -38,13 +41,56 @@ static unsigned int lower_count(const struct node *dir)
 	return dir->lowers ? dir->lowers->count : 0;
 }
 
+/* Whether a directory in the parent's lower `index` says anything about layers
+ * further down: a redirect leads to all of them. */
+static bool is_lowest(const struct node *parent, unsigned int index)
+{
+	const struct view *view = parent->view;
+
+	return index + 1 == lower_count(parent) &&
+	       (!view->has_foreign_marks ||
+		parent->lowers->at[index].layer + 1 == view->lower_count);
+}
+
+/* Where to go on below a directory of the lower `index`. 1: with *name, in the
+ * next; 0: nowhere. `renamed` keeps what *name then points to. */
+static int go_below(struct node *parent, unsigned int index, int dirfd,
+		    const char **name, char **renamed, struct lowers **lowers,
+		    struct stat *ret_st)
+{
+	const struct view *view = parent->view;
+	AUTO_FREE char *target = NULL;
+	int result =
+		whiteout_hides_below(dirfd, *name, view->has_foreign_marks);
+
+	if (result) {
+		return result < 0 ? result : 0;
+	}
+	if (!view->has_foreign_marks) {
+		return 1;
+	}
+	result = redirect_read(dirfd, *name, true, &target);
+	if (result == REDIRECT_PATH) {
+		return merge_resolve(view, parent->lowers->at[index].layer + 1,
+				     target, lowers, ret_st);
+	}
+	if (result == REDIRECT_NAME) {
+		free(*renamed);
+		*name = *renamed = TAKE_PTR(target);
+	}
+	return result < 0 ? result : 1;
+}
+
 /* Goes down the lowers from `index` and collects the directories that merge
  * under `name`. *ret_st is that of the topmost. */
 static int collect_lowers(struct node *parent, unsigned int index,
 			  const char *name, struct lowers **lowers,
 			  struct stat *ret_st)
 {
-	for (; index < lower_count(parent); index++) {
+	AUTO_FREE char *renamed = NULL;
+	int more = 1;
+
+	for (; index < lower_count(parent) && more > 0; index++) {
 		AUTO_FDREF *dir = NULL;
 		struct stat st;
 		int error = stat_in_slot(parent, VIEW_SLOT_LOWER(index), name,
@@ -62,21 +108,45 @@ static int collect_lowers(struct node *parent, unsigned int index,
 		if (!*lowers) {
 			*ret_st = st;
 		}
-		error = merge_add(lowers, lower_count(parent) - index,
+		error = merge_add(lowers, parent->view,
 				  &parent->lowers->at[index], name, &st);
-		if (error) {
+		if (error || is_lowest(parent, index)) {
 			return error;
 		}
-		if (index + 1 == lower_count(parent)) {
-			return 0;
-		}
-		error = whiteout_hides_below(dir->fd, name,
-					     parent->view->has_foreign_marks);
-		if (error) {
-			return error < 0 ? error : 0;
-		}
+		more = go_below(parent, index, dir->fd, &name, &renamed, lowers,
+				ret_st);
 	}
-	return 0;
+	return more < 0 ? more : 0;
+}
+
+/* The same as the lowers alone show them under `name`. */
+static int collect_shown(struct node *parent, unsigned int index,
+			 const char *name, struct lowers **lowers,
+			 struct stat *ret_st)
+{
+	int error = collect_lowers(parent, index, name, lowers, ret_st);
+
+	return error ? error
+		     : merge_note_shown(parent->view, *lowers, parent, name);
+}
+
+/* Follows the redirect of an upper directory. Opaque wins: it was renamed, and
+ * then emptied. */
+static int follow_redirect(struct node *parent, const char *name, int dirfd,
+			   int kind, const char *path, struct lowers **lowers,
+			   struct stat *ret_st)
+{
+	int error = whiteout_is_opaque(dirfd, name);
+
+	if (error) {
+		return error < 0 ? error : 0;
+	}
+	if (kind == REDIRECT_NAME) {
+		return collect_shown(parent, 0, path, lowers, ret_st);
+	}
+	error = merge_resolve(parent->view, 0, path, lowers, ret_st);
+	return error ? error
+		     : merge_note_shown(parent->view, *lowers, NULL, path);
 }
 
 /* What an upper directory merges with: where its redirect points, else what
@@ -84,27 +154,24 @@ static int collect_lowers(struct node *parent, unsigned int index,
 static int find_lowers(struct node *parent, const char *name, int dirfd,
 		       struct lowers **lowers, struct stat *ret_st)
 {
+	bool foreign = parent->view->has_foreign_marks;
 	AUTO_FREE char *path = NULL;
 	int found = parent->view->lower_count
-			    ? redirect_read(dirfd, name, &path)
+			    ? redirect_read(dirfd, name, foreign, &path)
 			    : 0;
 
 	if (found < 0) {
 		return found;
 	}
 	if (found) {
-		found = whiteout_is_opaque(dirfd, name);
-		/* Opaque wins: it was renamed, and then emptied. */
-		return found ? (found < 0 ? found : 0)
-			     : merge_resolve(parent->view, path, lowers,
-					     ret_st);
+		return follow_redirect(parent, name, dirfd, found, path, lowers,
+				       ret_st);
 	}
-	found = collect_lowers(parent, 0, name, lowers, ret_st);
+	found = collect_shown(parent, 0, name, lowers, ret_st);
 	if (found || !*lowers) {
 		return found;
 	}
-	found = whiteout_hides_below(dirfd, name,
-				     parent->view->has_foreign_marks);
+	found = whiteout_hides_below(dirfd, name, foreign);
 	if (found) {
 		lowers_free(*lowers);
 		*lowers = NULL;
@@ -180,12 +247,13 @@ static int find_special_origin(const struct view *view, struct found *found)
 static int find_upper_file(struct node *parent, const char *name, int dirfd,
 			   struct found *found)
 {
-	int result = 0;
+	int result;
 
 	if (!S_ISREG(found->st.st_mode)) {
 		return find_special_origin(parent->view, found);
 	}
-	if (found->st.st_size == 0) {
+	result = elsewhere_refuse(parent->view, dirfd, name);
+	if (!result && found->st.st_size == 0) {
 		result = whiteout_is_shown(dirfd, name);
 	}
 	if (result > 0) {
@@ -260,6 +328,17 @@ static int find_links(const struct view *view, int dirfd, const char *name,
 	return error == -ENOENT ? 0 : error;
 }
 
+/* Completes a file found in the parent's lower `index`. */
+static int find_base_file(struct node *parent, unsigned int index, int dirfd,
+			  const char *name, struct found *found)
+{
+	int error = S_ISREG(found->st.st_mode)
+			    ? elsewhere_find(parent, index, dirfd, name, found)
+			    : 0;
+
+	return error ? error : find_links(parent->view, dirfd, name, found);
+}
+
 static int find_in_lowers(struct node *parent, const char *name,
 			  struct found *found)
 {
@@ -285,10 +364,10 @@ static int find_in_lowers(struct node *parent, const char *name,
 		found->dev = found->st.st_dev;
 		found->ino = found->st.st_ino;
 		if (!S_ISDIR(found->st.st_mode)) {
-			return find_links(parent->view, dir->fd, name, found);
+			return find_base_file(parent, i, dir->fd, name, found);
 		}
-		return collect_lowers(parent, i, name, &found->lowers,
-				      &found->st);
+		return collect_shown(parent, i, name, &found->lowers,
+				     &found->st);
 	}
 	return -ENOENT;
 }
@@ -403,6 +482,19 @@ static int adopt_name(struct node *node, struct node *parent, const char *name,
 	return 0;
 }
 
+/* Takes `at` over. What is known already stays: it may be in use. */
+static void adopt_data(struct node *node, struct elsewhere *at)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&node->lock);
+
+	(void)held;
+	if (node->data_at) {
+		free(at);
+	} else {
+		node->data_at = at;
+	}
+}
+
 int lookup_intern(struct node *parent, const char *name, struct found *found,
 		  struct entry *ret_entry)
 {
@@ -428,6 +520,9 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 	if (error) {
 		node_put(nodes, node);
 		return error;
+	}
+	if (found->data_at) {
+		adopt_data(node, TAKE_PTR(found->data_at));
 	}
 	if (S_ISREG(node->type) && !found->in_upper &&
 	    file_saw_change(node, &found->st)) {

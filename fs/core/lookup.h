@@ -25,6 +25,7 @@ struct found {
 	char link_key[ORIGIN_KEY_BYTES];
 	unsigned int lower_index; /* not in the upper: of the parent's lowers */
 	struct lowers *lowers;    /* directory: what it merges; owned */
+	struct elsewhere *data_at; /* see elsewhere.h; owned, else NULL */
 };
 
 void found_release(struct found *found);

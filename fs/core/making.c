@@ -231,9 +231,9 @@ int making_check_name(struct node *parent, int dirfd, const char *name)
 	if (lower_has <= 0) {
 		return lower_has;
 	}
-	error = sys_fstatat(dirfd, name, &st);
-	if (!error) {
-		return whiteout_is(&st) ? 1 : -EEXIST;
+	error = making_has_whiteout(parent->view, dirfd, name);
+	if (error >= 0) {
+		return error ? 1 : -EEXIST;
 	}
 	if (error == -ENOENT && parent->view->has_foreign_marks &&
 	    !whiteout_stat(dirfd, name, true, &st)) {
@@ -242,11 +242,14 @@ int making_check_name(struct node *parent, int dirfd, const char *name)
 	return error == -ENOENT ? -EEXIST : error;
 }
 
-int making_has_whiteout(int dirfd, const char *name)
+int making_has_whiteout(const struct view *view, int dirfd, const char *name)
 {
 	struct stat st;
 	int error = sys_fstatat(dirfd, name, &st);
 
+	if (!error && view->has_foreign_marks) {
+		error = whiteout_stat(dirfd, name, true, &st);
+	}
 	return error ? error : whiteout_is(&st);
 }
 
@@ -267,7 +270,8 @@ int making_run(struct making *making, int dirfd)
 
 	if (!whiteout && error == -EEXIST) {
 		/* A whiteout over nothing: the base has lost the name. */
-		whiteout = making_has_whiteout(dirfd, making->name);
+		whiteout = making_has_whiteout(making->parent->view, dirfd,
+					       making->name);
 		error = whiteout < 0 ? whiteout : -EEXIST;
 	}
 	return whiteout > 0 ? make_prepared(making, dirfd, true) : error;

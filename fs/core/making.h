@@ -35,6 +35,7 @@ int making_check_name(struct node *parent, int dirfd,
 		      const char *name) MUST_CHECK;
 
 /* Whether a whiteout of ours is at `name` in the upper: 1, 0 or -errno. */
-int making_has_whiteout(int dirfd, const char *name) MUST_CHECK;
+int making_has_whiteout(const struct view *view, int dirfd,
+			const char *name) MUST_CHECK;
 
 #endif

@@ -17,6 +17,7 @@ void lowers_free(struct lowers *lowers)
 	for (unsigned int i = 0; i < lowers->count; i++) {
 		free(lowers->at[i].path);
 	}
+	free(lowers->shown);
 	free(lowers);
 }
 
@@ -59,6 +60,7 @@ static void node_free(struct node *node)
 	lowers_free(node->lowers);
 	free(node->name);
 	free(node->link_key);
+	free(node->data_at);
 	lock_release(&node->lock);
 	free(node);
 }

@@ -34,6 +34,7 @@
 #include "lock.h"
 
 struct dirlist;
+struct elsewhere;
 struct view;
 
 /* The directories that a merged directory consists of below the upper,
@@ -44,6 +45,7 @@ struct lowers {
 	 * guarded by: the node's lock. See subdirs.h. */
 	nlink_t links; /* 0: not known */
 	uint64_t links_state;
+	char *shown; /* owned; NULL: as at[0].path. See merge.h */
 	struct lower {
 		unsigned int layer; /* index into view->lowers */
 		int watch;          /* guarded by: the node's lock. 0: none */
@@ -81,7 +83,10 @@ struct node {
 	char *link_key;           /* guarded by: lock. See links.h; else NULL */
 	struct fdref *pinned; /* guarded by: lock. O_PATH, of a removed one */
 	struct fdref *data;   /* guarded by: lock. Set while it is open */
-	bool has_cached_fds;  /* guarded by: lock. In fs->file_fds */
+	/* Set once, under `lock`: where the data of a base file is; NULL: where
+	 * the file is. See elsewhere.h. */
+	struct elsewhere *data_at;
+	bool has_cached_fds;     /* guarded by: lock. In fs->file_fds */
 	unsigned int open_count; /* guarded by: lock */
 	uint64_t ino;            /* guarded by: lock. As reported */
 	uint64_t seen_change; /* guarded by: lock. Of the cached data: file.c */

@@ -8,6 +8,7 @@
 #include "dirlist.h"
 #include "log.h"
 #include "masks.h"
+#include "merge.h"
 #include "redirect.h"
 #include "subdirs.h"
 #include "sys.h"
@@ -168,7 +169,7 @@ static int ready_dir(const struct end *from, const struct end *to)
 	}
 	if (lowers) {
 		error = redirect_write(from->upper->fd, from->name,
-				       lowers->at[0].path);
+				       merge_shown_path(lowers));
 	} else if (to->dir->lowers) {
 		error = whiteout_set_opaque(from->upper->fd, from->name);
 	}

@@ -217,6 +217,7 @@ static int unlink_locked(struct node *parent, const char *name, bool exclusive)
 		error = remove_file(parent, name, &found);
 		unlink_finish(parent->view, node, &found, !error);
 	}
+	found_release(&found);
 	return error;
 }
 

@@ -225,6 +225,8 @@ int fs_add_view(struct fs *fs, const struct view_config *config)
 	view->work_fd = -1;
 	view->has_origins = config->has_origins;
 	view->has_foreign_marks = config->has_foreign_marks;
+	view->has_hidden_marks = config->has_hidden_marks;
+	view->no_acl = config->no_acl;
 	rwlock_init(&view->tree, LOCK_RANK_TREE);
 	error = view_open(view, config);
 	views = error ? NULL
@@ -316,6 +318,9 @@ uint64_t fs_map_ino(struct fs *fs, dev_t dev, ino_t ino)
 {
 	unsigned int i = 0;
 
+	if (fs->plain_inos) {
+		return ino;
+	}
 	lock_take(&fs->devices_lock);
 	while (i < fs->device_count && fs->devices[i] != dev) {
 		i++;

@@ -74,6 +74,10 @@ struct view {
 	bool has_origins;
 	/* Layers may have been written by other tools (whiteout.h). */
 	bool has_foreign_marks;
+	/* Some of those may be in attributes that only root can read. */
+	bool has_hidden_marks;
+	/* ACLs are not to be used. */
+	bool no_acl;
 	struct mask_set *masks; /* see masks.h; NULL without any */
 	struct rwlock tree;
 	struct node *root; /* referenced */
@@ -92,6 +96,7 @@ struct fs {
 	struct node *root; /* id 1; referenced */
 	bool keep_created; /* the kernel will RELEASE what it created */
 	bool switch_ids;   /* root: create as the caller */
+	bool plain_inos;   /* numbers as the disks say, though they may clash */
 	bool static_links; /* merged directories don't count theirs */
 	uid_t uid;
 	gid_t gid;
@@ -121,6 +126,8 @@ struct view_config {
 	char *const *masks; /* NULL-terminated, as in the manifest; or NULL */
 	bool has_origins;
 	bool has_foreign_marks;
+	bool has_hidden_marks;
+	bool no_acl;
 };
 
 /*

@@ -24,10 +24,21 @@ static const char *fs_name(const struct attach_options *options)
 	return options->fs_name ? options->fs_name : "legato-fs";
 }
 
+/* A comma would begin the next option. */
+static void add_escaped(struct buf *text, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == ',' || *value == '\\') {
+			buf_add(text, "\\", 1);
+		}
+		buf_add(text, value, 1);
+	}
+}
+
 void attach_add_options(const struct attach_options *options, struct buf *text)
 {
-	buf_addf(text, "default_permissions,subtype=legato-fs,fsname=%s",
-		 fs_name(options));
+	buf_adds(text, "default_permissions,subtype=legato-fs,fsname=");
+	add_escaped(text, fs_name(options));
 	buf_adds(text,
 		 options->allow_other || geteuid() == 0 ? ",allow_other" : "");
 	buf_adds(text, options->read_only ? ",ro" : ",rw");

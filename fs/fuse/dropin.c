@@ -23,6 +23,9 @@ struct dropin {
 	char *mount_point; /* absolute, owned */
 	char *fs_name;     /* owned; NULL: the usual one */
 	struct serve_options serving;
+	bool no_acl;
+	bool plain_inos;
+	bool static_links;
 	bool foreground;
 	bool debug;
 	int ready_fd;
@@ -183,6 +186,59 @@ FLAG(noexec, no_exec, true)
 FLAG(exec, no_exec, false)
 FLAG(noatime, no_atime, true)
 
+static int set_no_acl(struct dropin *dropin, char *value)
+{
+	(void)value;
+	dropin->no_acl = true;
+	return 0;
+}
+
+static int set_static_links(struct dropin *dropin, char *value)
+{
+	(void)value;
+	dropin->static_links = true;
+	return 0;
+}
+
+static bool is_one_of(const char *value, const char *const *words)
+{
+	for (; *words; words++) {
+		if (strcmp(value, *words) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int set_xino(struct dropin *dropin, char *value)
+{
+	static const char *const words[] = {"on", "auto", "off", NULL};
+
+	dropin->plain_inos = strcmp(value, "off") == 0;
+	return is_one_of(value, words) ? 0 : -EINVAL;
+}
+
+/* Directories of a base are renamed by redirects, and those of others are
+ * followed. */
+static int check_redirect_dir(struct dropin *dropin, char *value)
+{
+	static const char *const words[] = {"on", "follow", NULL};
+
+	(void)dropin;
+	return is_one_of(value, words) ? 0 : -EINVAL;
+}
+
+/* For what is right either way: files that have their attributes only are read
+ * and never made, hard links stay together without an index, and what a
+ * program syncs is synced. */
+static int check_switch(struct dropin *dropin, char *value)
+{
+	static const char *const words[] = {"on", "off", "0", "1", NULL};
+
+	(void)dropin;
+	return is_one_of(value, words) ? 0 : -EINVAL;
+}
+
 /* What is so anyway, or asks for nothing that could go wrong. */
 static int set_nothing(struct dropin *dropin, char *value)
 {
@@ -224,17 +280,15 @@ static const struct dropin_option {
 	{"default_permissions", false, set_nothing},
 	/* Nothing is synced that nobody asked to have synced. */
 	{"volatile", false, set_nothing},
-	{"fsync", true, set_nothing},
-	/* ACLs are the disk's; where it has none, there are none. */
-	{"noacl", false, set_nothing},
-	/* Numbers of several disks are told apart anyway (fs_map_ino). */
-	{"xino", true, set_nothing},
-	/* Link counts are right, and directories' don't change. */
-	{"static_nlink", false, set_nothing},
-	{"redirect_dir", true, set_nothing},
+	{"fsync", true, check_switch},
+	{"noacl", false, set_no_acl},
+	{"xino", true, set_xino},
+	{"static_nlink", false, set_static_links},
+	{"redirect_dir", true, check_redirect_dir},
+	/* Nothing else is written; trusted.* is read where it can be. */
 	{"userxattr", false, set_nothing},
-	{"index", true, set_nothing},
-	{"metacopy", true, set_nothing},
+	{"index", true, check_switch},
+	{"metacopy", true, check_switch},
 	/* Of a user's mount table (mount(8) passes them on). */
 	{"user", false, set_nothing},
 	{"nofail", false, set_nothing},
@@ -361,6 +415,22 @@ static int make_work(const struct dropin *dropin, struct buf *work,
 	return error == -EEXIST ? 0 : error;
 }
 
+/* trusted.* attributes are there for root alone, and not for that of a user
+ * namespace. */
+static bool can_read_trusted(void)
+{
+	AUTO_FD fd = sys_openat(AT_FDCWD, "/proc/self/uid_map", O_RDONLY, 0);
+	char map[64] = "";
+	unsigned long inside;
+	unsigned long outside;
+	unsigned long count;
+
+	return geteuid() == 0 && fd >= 0 &&
+	       sys_read(fd, map, sizeof(map) - 1) > 0 &&
+	       sscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+	       outside == 0 && count == UINT32_MAX;
+}
+
 static int add_view(void *data, struct fs *fs)
 {
 	struct dropin *dropin = data;
@@ -374,11 +444,15 @@ static int add_view(void *data, struct fs *fs)
 		.lower_count = dropin->lower_count,
 		.has_origins = dropin->upper != NULL,
 		.has_foreign_marks = true,
+		.has_hidden_marks = !can_read_trusted(),
+		.no_acl = dropin->no_acl,
 	};
 	int error = dropin->upper ? make_work(dropin, &work, &links) : 0;
 
 	config.work = work.data;
 	config.links = links.data;
+	fs->plain_inos = dropin->plain_inos;
+	fs->static_links = dropin->static_links;
 	error = error ? error : fs_add_view(fs, &config);
 	return error ? complain("cannot set up the view at",
 				dropin->mount_point, error)

@@ -51,25 +51,50 @@ static bool is_proper(const char *path)
 	return true;
 }
 
-int redirect_read(int dirfd, const char *name, char **ret_path)
+static const char *const redirect_attrs[] = {
+	REDIRECT_ATTR,
+	"trusted.overlay.redirect",
+};
+
+/* What the attribute says, not yet checked; 0 where there is none. */
+static ssize_t read_value(int dirfd, const char *name, bool foreign,
+			  char value[PATH_MAX])
+{
+	size_t count = foreign ? ARRAY_SIZE(redirect_attrs) : 1;
+
+	for (size_t i = 0; i < count; i++) {
+		ssize_t n = sys_getxattrat(dirfd, name, redirect_attrs[i],
+					   value, PATH_MAX - 1);
+
+		if (n == -ERANGE || n == 0) {
+			return -EBADMSG;
+		}
+		if (n != -ENODATA && n != -EOPNOTSUPP) {
+			return n;
+		}
+	}
+	return 0;
+}
+
+int redirect_read(int dirfd, const char *name, bool foreign, char **ret_path)
 {
 	char value[PATH_MAX];
-	ssize_t n = sys_getxattrat(dirfd, name, REDIRECT_ATTR, value,
-				   sizeof(value) - 1);
+	ssize_t n = read_value(dirfd, name, foreign, value);
+	bool absolute;
 
-	if (n == -ENODATA || n == -EOPNOTSUPP) {
-		return 0;
-	}
-	if (n < 0 && n != -ERANGE) {
+	if (n <= 0) {
 		return (int)n;
 	}
-	if (n < 2 || value[0] != '/' || memchr(value, '\0', (size_t)n)) {
-		return -EBADMSG;
-	}
 	value[n] = '\0';
-	if (!is_proper(value + 1)) {
+	absolute = value[0] == '/';
+	if (strlen(value) != (size_t)n || (absolute && n == 1) ||
+	    !is_proper(value + absolute) ||
+	    (!absolute && (!foreign || strchr(value, '/')))) {
 		return -EBADMSG;
 	}
-	*ret_path = strdup(value + 1);
-	return *ret_path ? 1 : -ENOMEM;
+	*ret_path = strdup(value + absolute);
+	if (!*ret_path) {
+		return -ENOMEM;
+	}
+	return absolute ? REDIRECT_PATH : REDIRECT_NAME;
 }

@@ -13,6 +13,7 @@ static const struct private_space spaces[] = {
 	{"user.overlay.", "overlay."},
 	{"trusted.overlay.", "overlay."},
 	{"user.legato.", "legato."},
+	{"user.fuseoverlayfs.", "fuseoverlayfs."},
 };
 
 static const struct private_space *space_of(const char *name)

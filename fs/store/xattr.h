@@ -2,10 +2,11 @@
  * xattr.h - which extended attributes belong to the layer format and which
  * to the user, and the escape that lets a view lie over a view.
  *
- * On disk, names under "user.overlay.", "trusted.overlay." and "user.legato."
- * are the format's. A program in a view never sees them; one that uses such a
- * name gets it stored with one more prefix component, as the kernel does:
- * user.overlay.opaque <-> user.overlay.overlay.opaque.
+ * On disk, names under "user.overlay.", "trusted.overlay.", "user.legato." and
+ * "user.fuseoverlayfs." (whiteout.h) are the format's. A program in a view
+ * never sees them; one that uses such a name gets it stored with one more
+ * prefix component, as the kernel does: user.overlay.opaque <->
+ * user.overlay.overlay.opaque.
  *
  * Threads: any; no state.
  */

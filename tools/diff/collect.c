@@ -368,7 +368,8 @@ static int find_lower(const struct walk *walk, const struct place *place,
 	if (shown->place == PLACE_UPPER) {
 		found = whiteout_is_opaque(shown->dirfd, name);
 		if (!found) {
-			found = redirect_read(shown->dirfd, name, ret_lower);
+			found = redirect_read(shown->dirfd, name, false,
+					      ret_lower);
 		}
 		if (*ret_lower || found < 0) {
 			return found < 0 ? found : 0;

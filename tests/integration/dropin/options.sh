@@ -80,8 +80,27 @@ mounted_with 'noexec' noexec,lowerdir=l has_option noexec
 mounted_with 'exec' noexec,exec,lowerdir=l has_not_option noexec
 mounted_with 'noatime' noatime,lowerdir=l has_option noatime
 mounted_with 'fsname' fsname=some-name,lowerdir=l grep -q " $mnt .* - fuse.legato-fs some-name " /proc/self/mountinfo
+mounted_with 'with a comma in it' 'fsname=a\,b\\c,lowerdir=l' grep -qF " $mnt " /proc/self/mountinfo
+links_of() { stat -c %h "$1"; }
+mkdir -p l/sub/{a,b} u/sub/c
+if [ "$(links_of l/sub)" = 4 ]; then
+  mounted_with 'links of a merged folder are counted' lowerdir=l,upperdir=u,workdir=w sh -c 'test "$(stat -c %h m/sub)" = 5'
+  mounted_with 'static_nlink: they are not' static_nlink,lowerdir=l,upperdir=u,workdir=w sh -c 'test "$(stat -c %h m/sub)" = 1'
+fi
+rm -r l/sub u/sub
+if have setfacl && setfacl -m u:0:r l/f 2>/dev/null; then
+  mounted_with 'ACLs are shown' lowerdir=l sh -c 'getfacl -c m/f | grep -q "^user:[^:]"'
+  mounted_with 'noacl: they are not' noacl,lowerdir=l sh -c '! getfacl -c m/f | grep -q "^user:[^:]"'
+  mounted_with 'noacl: nor set' noacl,lowerdir=l,upperdir=u,workdir=w sh -c '! setfacl -m u:0:rw m/f'
+  setfacl -b l/f
+else
+  skip 'noacl' 'no setfacl, or a disk without ACLs'
+fi
+mounted_with "fuse-overlayfs's own attributes stay its own" lowerdir=l,upperdir=u,workdir=w sh -ec '
+  python3 -c "import os; os.setxattr(\"m/f\", \"user.fuseoverlayfs.opaque\", b\"y\"); print(os.listxattr(\"m/f\"))" | grep -q fuseoverlayfs.opaque
+  python3 -c "import os; print(os.listxattr(\"u/f\"))" | grep -q user.fuseoverlayfs.fuseoverlayfs.opaque'
 for option in default_permissions volatile noacl fsync=0 xino=auto xino=off static_nlink redirect_dir=on userxattr \
-  index=off metacopy=off atime relatime nodiratime lazytime async defaults user nofail noauto _netdev nodev nosuid ''; do
+  index=off metacopy=off metacopy=on atime relatime nodiratime lazytime async defaults user nofail noauto _netdev nodev nosuid ''; do
   mounted_with "'$option' is taken" "$option,lowerdir=l,upperdir=u,workdir=w" test -f m/f
 done
 if is_root; then
@@ -158,7 +177,8 @@ done
 for option in lowerdir upperdir workdir uidmapping gidmapping squash_to_uid squash_to_gid fsname xino ro=1 dev=1 squash_to_root=1 volatile=1; do
   refused "'$option': a value too few or too many" "'${option%%=*}'" -o "lowerdir=l,$option" "$mnt"
 done
-for option in uidmapping=0:1 uidmapping=x:1:1 gidmapping=0:1:2:3 uidmapping= squash_to_uid=x squash_to_uid=-1 squash_to_gid=4294967295 squash_to_uid=; do
+for option in uidmapping=0:1 uidmapping=x:1:1 gidmapping=0:1:2:3 uidmapping= squash_to_uid=x squash_to_uid=-1 squash_to_gid=4294967295 squash_to_uid= \
+  redirect_dir=off redirect_dir=nofollow xino=maybe metacopy=x index= fsync=2; do
   refused "'$option': a bad value" "'${option%%=*}'" -o "lowerdir=l,$option" "$mnt"
 done
 refused '501 lowers' "'lowerdir'" -o "lowerdir=$(yes l | head -n 501 | paste -sd:)" "$mnt"
