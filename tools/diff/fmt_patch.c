@@ -10,6 +10,7 @@
 #include "remark.h"
 #include "text.h"
 #include "visible.h"
+#include "words.h"
 
 /* git's defaults (git-config(1), color.diff.<slot>). */
 #define COLOR_META  "\033[1m"
@@ -30,6 +31,11 @@ struct patch {
 	struct blob old_blob;
 	struct blob new_blob;
 	bool is_rename;
+	/* Deleted and added lines that follow each other, until they are
+	 * compared word by word. */
+	struct buf old_run;
+	struct buf new_run;
+	enum words_side side; /* of the last word that was added */
 };
 
 /* A line in `color`; the newline is outside, as in git's. */
@@ -189,6 +195,89 @@ static void add_content_line(struct patch *patch, const git_diff_line *line)
 	add_line(patch, color, whole.data, whole.len);
 }
 
+/* "[-old-]" or "{+new+}", in the words of git's own. */
+static void turn_side(struct patch *patch, enum words_side side)
+{
+	struct buf *text = &patch->text;
+	bool color = patch->format->color;
+
+	if (patch->side == side) {
+		return;
+	}
+	if (patch->side != WORDS_BOTH) {
+		buf_adds(text, patch->side == WORDS_OLD ? "-]" : "+}");
+		buf_adds(text, color ? COLOR_RESET : "");
+	}
+	if (side != WORDS_BOTH) {
+		buf_adds(text, !color              ? ""
+			       : side == WORDS_OLD ? COLOR_OLD
+						   : COLOR_NEW);
+		buf_adds(text, side == WORDS_OLD ? "[-" : "{+");
+	}
+	patch->side = side;
+}
+
+/* A words_fn. No mark goes over the end of a line. */
+static void add_word(enum words_side side, const char *word, size_t len,
+		     void *payload)
+{
+	struct patch *patch = payload;
+
+	turn_side(patch, *word == '\n' ? WORDS_BOTH : side);
+	if (patch->format->terminal) {
+		visible_add(&patch->text, word, len);
+	} else {
+		buf_add(&patch->text, word, len);
+	}
+}
+
+static int flush_words(struct patch *patch)
+{
+	int error = 0;
+
+	if (patch->old_run.len > 0 || patch->new_run.len > 0) {
+		error = words_compare(&patch->old_run, &patch->new_run,
+				      add_word, patch);
+		turn_side(patch, WORDS_BOTH);
+		if (patch->text.data[patch->text.len - 1] != '\n') {
+			buf_addc(&patch->text, '\n');
+		}
+	}
+	buf_clear(&patch->old_run);
+	buf_clear(&patch->new_run);
+	return error;
+}
+
+/* A git_diff_line_cb, for --word-diff: like git's, without a first column. */
+static int add_diff_words(const git_diff_delta *delta,
+			  const git_diff_hunk *hunk, const git_diff_line *line,
+			  void *payload)
+{
+	struct patch *patch = payload;
+	int error;
+
+	(void)delta;
+	(void)hunk;
+	switch (line->origin) {
+	case GIT_DIFF_LINE_ADDITION:
+		buf_add(&patch->new_run, line->content, line->content_len);
+		return 0;
+	case GIT_DIFF_LINE_DELETION:
+		buf_add(&patch->old_run, line->content, line->content_len);
+		return 0;
+	case GIT_DIFF_LINE_HUNK_HDR:
+		error = flush_words(patch);
+		add_hunk_line(patch, line->content, line->content_len);
+		return error;
+	case GIT_DIFF_LINE_CONTEXT:
+		error = flush_words(patch);
+		add_line(patch, NULL, line->content, line->content_len);
+		return error;
+	default:
+		return 0;
+	}
+}
+
 /* A git_diff_line_cb. */
 static int add_diff_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
 			 const git_diff_line *line, void *payload)
@@ -275,12 +364,19 @@ static int add_patch(struct patch *patch)
 	if (!is_binary && git_patch_num_hunks(diff) > 0) {
 		add_file_lines(patch);
 	}
+	if (patch->format->word_diff && !is_binary) {
+		error = git_patch_print(diff, add_diff_words, patch) ? -ENOMEM
+								     : 0;
+		return error ? error : flush_words(patch);
+	}
 	return git_patch_print(diff, add_diff_line, patch) ? -ENOMEM : 0;
 }
 
 static void release_patch(struct patch *patch)
 {
 	buf_release(&patch->text);
+	buf_release(&patch->old_run);
+	buf_release(&patch->new_run);
 	blob_release(&patch->old_blob);
 	blob_release(&patch->new_blob);
 }
@@ -314,6 +410,9 @@ static int write_patch(const struct format *format, const struct sides *sides,
 		.old_blob = BLOB_INIT,
 		.new_blob = BLOB_INIT,
 		.is_rename = change->letter == CHANGE_RENAMED,
+		.old_run = BUF_INIT,
+		.new_run = BUF_INIT,
+		.side = WORDS_BOTH,
 	};
 	int error = load_sides(&patch, sides, change, with_old, with_new);
 

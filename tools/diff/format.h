@@ -29,6 +29,7 @@ struct format {
 	bool terminal;
 	bool nul_terminated; /* names as they are, each ending in NUL */
 	bool binary;         /* patches hold binary data */
+	bool word_diff;      /* patches are to be read, by words */
 	unsigned int width;  /* columns, for the stat */
 };
 

@@ -15,6 +15,8 @@ static const char usage[] =
 	"  --json               all views as one JSON document; with --patch,\n"
 	"                       patches in it\n"
 	"  --html FILE          all views as one page for a browser\n"
+	"  --word-diff          patches for reading: [-old-] and {+new+} "
+	"words\n"
 	"  --stat               lines changed per file\n"
 	"  --name-status        letter, kind and path of each change\n"
 	"  -z                   end names by NUL, and don't quote them\n"
@@ -44,11 +46,13 @@ enum long_only {
 	OPT_ALL_VIEWS,
 	OPT_EXIT_CODE,
 	OPT_SUMMARY,
+	OPT_WORD_DIFF,
 	OPT_JSON,
 	OPT_HTML,
 };
 
 static const struct option long_options[] = {
+	{"word-diff", no_argument, NULL, OPT_WORD_DIFF},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"html", required_argument, NULL, OPT_HTML},
@@ -73,6 +77,8 @@ static bool set_switch(struct options *options, int opt)
 		return options->patch = true;
 	case 'z':
 		return options->nul_terminated = true;
+	case OPT_WORD_DIFF:
+		return options->word_diff = options->patch = true;
 	case OPT_STAT:
 		return options->stat = true;
 	case OPT_NAME_STATUS:

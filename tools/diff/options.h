@@ -32,6 +32,7 @@ struct options {
 	bool name_status;
 	bool stat;
 	bool patch;
+	bool word_diff;
 	bool nul_terminated;
 	bool all_views;
 	bool all;

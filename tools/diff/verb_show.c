@@ -48,8 +48,9 @@ static void choose_format(struct run *run)
 		.terminal = terminal,
 		.nul_terminated = options->nul_terminated,
 		.binary = options->binary == CLI_AUTO
-				  ? !terminal
+				  ? !terminal && !options->word_diff
 				  : options->binary == CLI_ALWAYS,
+		.word_diff = options->word_diff,
 		.width = cli_terminal_width(),
 	};
 }

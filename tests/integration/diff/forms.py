@@ -371,7 +371,23 @@ def html_page(new):
             if b".tmp" in name], [])
 
 
-TESTS = [json_document, html_page, commits, refs, hostile_repository, nested_and_hooks, oddities,
+def word_diff(new):
+    execution = new()
+    put(os.path.join(execution.base, b"f"),
+        b"one\nint f(int a, int b);\nlast\n")
+    put(os.path.join(execution.upper, b"f"),
+        b"one\nint f(long a, int b_c);\nnew line\nlast\n")
+    put(os.path.join(execution.upper, b"gone"), b"\xc3\xa9 x\n")
+    text = execution.diff("--word-diff")
+    has(text, b"one", b"int f([-int-]{+long+} a, int [-b-]{+b_c+});",
+        b"{+new line+}", b"last", b"{+\xc3\xa9 x+}",
+        b"@@ -1,3 +1,4 @@")
+    has_not(text, b"+last", b"-last", b"\\ No newline")
+    text = execution.diff("--word-diff", "--color=always")
+    assert b"f(\x1b[31m[-int-]\x1b[m\x1b[32m{+long+}\x1b[m a" in text, text
+
+
+TESTS = [word_diff, json_document, html_page, commits, refs, hostile_repository, nested_and_hooks, oddities,
          folded]
 
 
