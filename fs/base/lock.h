@@ -22,7 +22,8 @@ enum lock_rank {
 	LOCK_RANK_FILE = 4,   /* a file's place and descriptor */
 	LOCK_RANK_TABLE = 6,
 	LOCK_RANK_FDCACHE = 7,
-	LOCK_RANK_QUEUE = 8,
+	LOCK_RANK_PROCESSES = 8,
+	LOCK_RANK_QUEUE = 9,
 };
 
 struct lock {

@@ -8,6 +8,7 @@
 #include "file.h"
 #include "links.h"
 #include "place.h"
+#include "record.h"
 #include "subdirs.h"
 #include "sys.h"
 #include "watch.h"
@@ -152,6 +153,40 @@ static int change_at(struct node *node, const struct attr_change *change)
 	return error;
 }
 
+/* One record for what comes in one request: the kernel sends what one system
+ * call changes, and of that the first is what the call was made for. */
+static enum journal_op op_of(const struct attr_change *change)
+{
+	if (change->flags & (ATTR_UID | ATTR_GID)) {
+		return JOURNAL_CHOWN;
+	}
+	return change->flags & ATTR_MODE ? JOURNAL_CHMOD : JOURNAL_UTIMENS;
+}
+
+/* What is left but the size, on the record; and how the node is then. */
+static int change_locked(struct node *node, const struct attr_change *change,
+			 const struct caller *caller, struct stat *ret_st)
+{
+	struct recording recording;
+	int error;
+
+	if (!(change->flags & ~(unsigned int)ATTR_SIZE)) {
+		return getattr_locked(node, ret_st);
+	}
+	error = record_begin(&recording, &(struct record_change){
+						 .op = op_of(change),
+						 .caller = caller,
+						 .node = node,
+						 .bytes = -1,
+					 });
+	error = error ? error : change_at(node, change);
+	error = error ? error : getattr_locked(node, ret_st);
+	if (!error) {
+		record_after(&recording, ret_st);
+	}
+	return record_end(&recording, error);
+}
+
 int op_setattr(struct fs *fs, struct node *node,
 	       const struct attr_change *change, const struct caller *caller,
 	       struct stat *ret_st)
@@ -168,10 +203,7 @@ int op_setattr(struct fs *fs, struct node *node,
 		return error;
 	}
 	lock_place(node);
-	error = change_at(node, change);
-	if (!error) {
-		error = getattr_locked(node, ret_st);
-	}
+	error = change_locked(node, change, caller, ret_st);
 	unlock_place(node);
 	return error;
 }
@@ -285,10 +317,25 @@ ssize_t op_listxattr(struct node *node, char *list, size_t size)
 	return n;
 }
 
+static int begin_attr(struct recording *recording, enum journal_op op,
+		      struct node *node, const char *attr,
+		      const struct caller *caller)
+{
+	return record_begin(recording, &(struct record_change){
+					       .op = op,
+					       .caller = caller,
+					       .node = node,
+					       .name2 = attr,
+					       .bytes = -1,
+				       });
+}
+
 int op_setxattr(struct fs *fs, struct node *node, const char *attr,
-		const void *value, size_t size, int flags)
+		const void *value, size_t size, int flags,
+		const struct caller *caller)
 {
 	char disk_name[XATTR_NAME_BYTES];
+	struct recording recording;
 	AUTO_PLACE place = {0};
 	int error = xattr_to_disk(attr, disk_name);
 
@@ -303,18 +350,22 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 		return error;
 	}
 	lock_place(node);
-	error = place_of(node, &place);
+	error = begin_attr(&recording, JOURNAL_SETXATTR, node, attr, caller);
+	error = error ? error : place_of(node, &place);
 	if (!error) {
 		error = sys_setxattrat(place.dir->fd, place.name, disk_name,
 				       value, size, flags);
 	}
+	error = record_end(&recording, error);
 	unlock_place(node);
 	return error;
 }
 
-int op_removexattr(struct fs *fs, struct node *node, const char *attr)
+int op_removexattr(struct fs *fs, struct node *node, const char *attr,
+		   const struct caller *caller)
 {
 	char disk_name[XATTR_NAME_BYTES];
+	struct recording recording;
 	AUTO_PLACE place = {0};
 	ssize_t n = op_getxattr(node, attr, NULL, 0);
 	int error;
@@ -329,10 +380,12 @@ int op_removexattr(struct fs *fs, struct node *node, const char *attr)
 		return error;
 	}
 	lock_place(node);
-	error = place_of(node, &place);
+	error = begin_attr(&recording, JOURNAL_REMOVEXATTR, node, attr, caller);
+	error = error ? error : place_of(node, &place);
 	if (!error) {
 		error = sys_removexattrat(place.dir->fd, place.name, disk_name);
 	}
+	error = record_end(&recording, error);
 	unlock_place(node);
 	return error;
 }

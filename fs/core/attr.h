@@ -54,9 +54,10 @@ ssize_t op_getxattr(struct node *node, const char *attr, void *value,
 		    size_t size) MUST_CHECK;
 ssize_t op_listxattr(struct node *node, char *list, size_t size) MUST_CHECK;
 int op_setxattr(struct fs *fs, struct node *node, const char *attr,
-		const void *value, size_t size, int flags) MUST_CHECK;
-int op_removexattr(struct fs *fs, struct node *node,
-		   const char *attr) MUST_CHECK;
+		const void *value, size_t size, int flags,
+		const struct caller *caller) MUST_CHECK;
+int op_removexattr(struct fs *fs, struct node *node, const char *attr,
+		   const struct caller *caller) MUST_CHECK;
 
 ssize_t op_readlink(struct node *node, char *target, size_t size) MUST_CHECK;
 

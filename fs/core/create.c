@@ -11,6 +11,7 @@
 #include "making.h"
 #include "masks.h"
 #include "place.h"
+#include "record.h"
 #include "subdirs.h"
 #include "sys.h"
 #include "whiteout.h"
@@ -37,7 +38,36 @@ static int intern_made(const struct making *making, int dirfd,
 	return lookup_intern(parent, making->name, &found, ret_entry);
 }
 
-static int make_locked(struct making *making, struct entry *ret_entry)
+/* On the record; the entry is the answer, and tells what was made. */
+static int make_recorded(struct making *making, enum journal_op op, int dirfd,
+			 struct entry *ret_entry)
+{
+	struct recording recording;
+	int interned = 0;
+	int error = record_begin(&recording, &(struct record_change){
+						     .op = op,
+						     .caller = making->caller,
+						     .parent = making->parent,
+						     .name = making->name,
+						     .bytes = -1,
+					     });
+
+	error = error ? error : making_run(making, dirfd);
+	if (!error && S_ISDIR(making->mode)) {
+		subdirs_changed(making->parent, 1);
+	}
+	if (!error) {
+		interned = intern_made(making, dirfd, ret_entry);
+	}
+	if (!error && !interned) {
+		record_after(&recording, &ret_entry->st);
+	}
+	error = record_end(&recording, error);
+	return error ? error : interned;
+}
+
+static int make_locked(struct making *making, enum journal_op op,
+		       struct entry *ret_entry)
 {
 	AUTO_FDREF *dir = NULL;
 	int error =
@@ -46,15 +76,13 @@ static int make_locked(struct making *making, struct entry *ret_entry)
 			: view_dir_fd(making->parent, VIEW_SLOT_UPPER, &dir);
 
 	error = error ? error : masks_check_new(making->parent, making->name);
-	error = error ? error : making_run(making, dir->fd);
+	error = error ? error : make_recorded(making, op, dir->fd, ret_entry);
 	dirlist_changed(making->parent);
-	if (!error && S_ISDIR(making->mode)) {
-		subdirs_changed(making->parent, 1);
-	}
-	return error ? error : intern_made(making, dir->fd, ret_entry);
+	return error;
 }
 
-static int make(struct fs *fs, struct making *making, struct entry *ret_entry)
+static int make(struct fs *fs, struct making *making, enum journal_op op,
+		struct entry *ret_entry)
 {
 	struct node *parent = making->parent;
 	int error;
@@ -68,7 +96,7 @@ static int make(struct fs *fs, struct making *making, struct entry *ret_entry)
 	}
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
-	error = make_locked(making, ret_entry);
+	error = make_locked(making, op, ret_entry);
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
 	return error;
@@ -84,7 +112,7 @@ int op_create(struct fs *fs, struct node *parent, const char *name, mode_t mode,
 		.caller = caller,
 		.fd = -1,
 	};
-	int error = make(fs, &making, ret_entry);
+	int error = make(fs, &making, JOURNAL_CREATE, ret_entry);
 
 	if (!error) {
 		file_adopt_created(ret_entry->node, TAKE_FD(making.fd));
@@ -106,7 +134,7 @@ int op_mknod(struct fs *fs, struct node *parent, const char *name, mode_t mode,
 	};
 	int error;
 
-	error = make(fs, &making, ret_entry);
+	error = make(fs, &making, JOURNAL_MKNOD, ret_entry);
 	auto_close_fd(&making.fd);
 	return error;
 }
@@ -122,7 +150,7 @@ int op_mkdir(struct fs *fs, struct node *parent, const char *name, mode_t mode,
 		.fd = -1,
 	};
 
-	return make(fs, &making, ret_entry);
+	return make(fs, &making, JOURNAL_MKDIR, ret_entry);
 }
 
 int op_symlink(struct fs *fs, struct node *parent, const char *name,
@@ -138,7 +166,7 @@ int op_symlink(struct fs *fs, struct node *parent, const char *name,
 		.fd = -1,
 	};
 
-	return make(fs, &making, ret_entry);
+	return make(fs, &making, JOURNAL_SYMLINK, ret_entry);
 }
 
 static int tmpfile_locked(struct node *parent, mode_t mode,
@@ -189,6 +217,27 @@ static int intern_nameless(struct node *parent, int fd, struct entry *ret_entry)
 	return 0;
 }
 
+static int tmpfile_recorded(struct node *parent, mode_t mode,
+			    const struct caller *caller, int *ret_fd,
+			    struct entry *ret_entry)
+{
+	struct recording recording;
+	int error = record_begin(&recording, &(struct record_change){
+						     .op = JOURNAL_TMPFILE,
+						     .caller = caller,
+						     .parent = parent,
+						     .name = "",
+						     .bytes = -1,
+					     });
+
+	error = error ? error : tmpfile_locked(parent, mode, caller, ret_fd);
+	error = error ? error : intern_nameless(parent, *ret_fd, ret_entry);
+	if (!error) {
+		record_after(&recording, &ret_entry->st);
+	}
+	return record_end(&recording, error);
+}
+
 int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
 	       const struct caller *caller, struct entry *ret_entry)
 {
@@ -201,8 +250,7 @@ int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
 	}
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
-	error = tmpfile_locked(parent, mode, caller, &fd);
-	error = error ? error : intern_nameless(parent, fd, ret_entry);
+	error = tmpfile_recorded(parent, mode, caller, &fd, ret_entry);
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
 	if (!error) {
@@ -277,16 +325,34 @@ static int count_link(const struct node *node)
 						count + 1);
 }
 
+static int link_recorded(struct node *node, struct node *parent,
+			 const char *name, const struct caller *caller)
+{
+	AUTO_PLACE place = {0};
+	struct recording recording;
+	int error = record_begin(&recording, &(struct record_change){
+						     .op = JOURNAL_LINK,
+						     .caller = caller,
+						     .node = node,
+						     .parent2 = parent,
+						     .name2 = name,
+						     .bytes = -1,
+					     });
+
+	error = error ? error : place_of(node, &place);
+	error = error ? error : link_at(&place, parent, name);
+	error = error ? error : count_link(node);
+	return record_end(&recording, error);
+}
+
 /* The tree lock is held exclusively, so names stand still. */
-static int link_locked(struct node *node, struct node *parent, char **name)
+static int link_locked(struct node *node, struct node *parent, char **name,
+		       const struct caller *caller)
 {
 	AUTO_UNLOCK struct lock *held = lock_taken(&node->lock);
-	AUTO_PLACE place = {0};
-	int error = place_of(node, &place);
+	int error = link_recorded(node, parent, *name, caller);
 
 	(void)held;
-	error = error ? error : link_at(&place, parent, *name);
-	error = error ? error : count_link(node);
 	if (error) {
 		return error;
 	}
@@ -301,7 +367,8 @@ static int link_locked(struct node *node, struct node *parent, char **name)
 }
 
 int op_link(struct fs *fs, struct node *node, struct node *parent,
-	    const char *name, struct entry *ret_entry)
+	    const char *name, const struct caller *caller,
+	    struct entry *ret_entry)
 {
 	AUTO_FREE char *copy = strdup(name);
 	int error;
@@ -321,7 +388,7 @@ int op_link(struct fs *fs, struct node *node, struct node *parent,
 		return error;
 	}
 	rwlock_take_exclusive(&node->view->tree);
-	error = link_locked(node, parent, &copy);
+	error = link_locked(node, parent, &copy, caller);
 	dirlist_changed(parent);
 	rwlock_drop(&node->view->tree);
 	error = error ? error : op_getattr(fs, node, &ret_entry->st);

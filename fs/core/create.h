@@ -30,6 +30,7 @@ int op_symlink(struct fs *fs, struct node *parent, const char *name,
 	       const char *target, const struct caller *caller,
 	       struct entry *ret_entry) MUST_CHECK;
 int op_link(struct fs *fs, struct node *node, struct node *parent,
-	    const char *name, struct entry *ret_entry) MUST_CHECK;
+	    const char *name, const struct caller *caller,
+	    struct entry *ret_entry) MUST_CHECK;
 
 #endif

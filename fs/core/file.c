@@ -5,6 +5,7 @@
 #include "copyup.h"
 #include "elsewhere.h"
 #include "place.h"
+#include "record.h"
 #include "sys.h"
 
 /* In one call from the kernel. */
@@ -308,29 +309,42 @@ ssize_t op_read(struct node *node, void *data, size_t size, off_t off)
 	return (ssize_t)done;
 }
 
+/* All of it, or what went before an error, or the error. */
+static ssize_t write_all(int fd, const char *data, size_t size, off_t off)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = sys_pwrite(fd, data + done, size - done,
+				       off + (off_t)done);
+
+		if (n <= 0) {
+			n = n ? n : -EIO;
+			return done ? (ssize_t)done : n;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
 ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 		 size_t size, off_t off, const struct caller *caller)
 {
 	AUTO_FDREF *ref = NULL;
-	struct caller_scope scope;
-	size_t done = 0;
+	struct recording recording;
 	ssize_t n = writable_fd(fs, node, &ref);
 
 	if (n) {
 		return n;
 	}
-	scope = caller_enter(fs, caller);
-	while (done < size) {
-		n = sys_pwrite(ref->fd, (const char *)data + done, size - done,
-			       off + (off_t)done);
-		if (n <= 0) {
-			n = n ? n : -EIO;
-			break;
-		}
-		done += (size_t)n;
+	n = record_begin_write(&recording, node, caller, off, size);
+	if (!n) {
+		struct caller_scope scope = caller_enter(fs, caller);
+
+		n = write_all(ref->fd, data, size, off);
+		caller_leave(&scope);
 	}
-	caller_leave(&scope);
-	return done || n >= 0 ? (ssize_t)done : n;
+	return record_end_bytes(&recording, n);
 }
 
 int op_fsync(struct node *node, bool data_only)
@@ -353,16 +367,26 @@ int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 		 off_t size, const struct caller *caller)
 {
 	AUTO_FDREF *ref = NULL;
-	struct caller_scope scope;
+	struct recording recording;
 	int error = writable_fd(fs, node, &ref);
 
 	if (error) {
 		return error;
 	}
-	scope = caller_enter(fs, caller);
-	error = sys_fallocate(ref->fd, mode, off, size);
-	caller_leave(&scope);
-	return error;
+	error = record_begin_node(&recording, &(struct record_change){
+						      .op = JOURNAL_FALLOCATE,
+						      .caller = caller,
+						      .node = node,
+						      .offset = off,
+						      .bytes = size,
+					      });
+	if (!error) {
+		struct caller_scope scope = caller_enter(fs, caller);
+
+		error = sys_fallocate(ref->fd, mode, off, size);
+		caller_leave(&scope);
+	}
+	return record_end(&recording, error);
 }
 
 off_t op_lseek(struct node *node, off_t off, int whence)
@@ -384,7 +408,7 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 {
 	AUTO_FDREF *source = NULL;
 	AUTO_FDREF *target = NULL;
-	struct caller_scope scope;
+	struct recording recording;
 	ssize_t n = writable_fd(fs, to, &target);
 
 	n = n ? n : data_fd(from, false, &source);
@@ -394,25 +418,34 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 	if (size > COPY_RANGE_MAX_BYTES) {
 		size = COPY_RANGE_MAX_BYTES;
 	}
-	scope = caller_enter(fs, caller);
-	n = sys_copy_file_range(source->fd, &from_off, target->fd, &to_off,
-				size);
-	caller_leave(&scope);
+	n = record_begin_copy(&recording,
+			      &(struct record_change){
+				      .op = JOURNAL_COPY_RANGE,
+				      .caller = caller,
+				      .node = to,
+				      .offset = to_off,
+				      .bytes = (off_t)size,
+			      },
+			      from);
+	if (!n) {
+		struct caller_scope scope = caller_enter(fs, caller);
+
+		n = sys_copy_file_range(source->fd, &from_off, target->fd,
+					&to_off, size);
+		caller_leave(&scope);
+	}
 	/* Upper and base on two disks: the kernel then copies by itself. */
-	return n == -EXDEV || n == -ENOSYS ? -EOPNOTSUPP : n;
+	n = n == -EXDEV || n == -ENOSYS ? -EOPNOTSUPP : n;
+	return record_end_bytes(&recording, n);
 }
 
-int file_truncate(struct fs *fs, struct node *node, off_t size,
-		  const struct caller *caller)
+static int truncate_file(struct fs *fs, struct node *node, off_t size,
+			 const struct caller *caller)
 {
 	AUTO_FDREF *ref = NULL;
 	struct caller_scope scope;
-	int result;
+	int result = copyup_truncated(fs, node, size);
 
-	if (!S_ISREG(node->type)) {
-		return node_is_dir(node) ? -EISDIR : -EINVAL;
-	}
-	result = copyup_truncated(fs, node, size);
 	if (result) {
 		return result < 0 ? result : 0;
 	}
@@ -424,4 +457,29 @@ int file_truncate(struct fs *fs, struct node *node, off_t size,
 	result = sys_ftruncate(ref->fd, size);
 	caller_leave(&scope);
 	return result;
+}
+
+int file_truncate(struct fs *fs, struct node *node, off_t size,
+		  const struct caller *caller)
+{
+	struct recording recording;
+	int error;
+
+	if (!S_ISREG(node->type)) {
+		return node_is_dir(node) ? -EISDIR : -EINVAL;
+	}
+	error = record_begin_node(
+		&recording,
+		&(struct record_change){
+			.op = JOURNAL_TRUNCATE,
+			.caller = caller,
+			.node = node,
+			.bytes = -1,
+			.room = size ? JOURNAL_TAKES : JOURNAL_FREES,
+		});
+	error = error ? error : truncate_file(fs, node, size, caller);
+	if (!error) {
+		recording.outcome.size_after = size;
+	}
+	return record_end(&recording, error);
 }

@@ -90,6 +90,8 @@ struct node {
 	unsigned int open_count; /* guarded by: lock */
 	uint64_t ino;            /* guarded by: lock. As reported */
 	uint64_t seen_change; /* guarded by: lock. Of the cached data: file.c */
+	uint64_t last_write;  /* guarded by: lock. On the record: record.h */
+	atomic_int last_user; /* the thread that read or wrote it last */
 
 	/* private: guarded by the table's lock */
 	uint64_t nlookup;

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "masks.h"
 #include "merge.h"
+#include "record.h"
 #include "redirect.h"
 #include "subdirs.h"
 #include "sys.h"
@@ -32,6 +33,7 @@ struct renaming {
 	struct end from;
 	struct end to;
 	unsigned int flags;
+	const struct caller *caller;
 };
 
 static struct nodes *nodes_of(const struct renaming *renaming)
@@ -317,6 +319,46 @@ static int replace(struct renaming *renaming)
 	return error;
 }
 
+static int swap(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	int error = exchange(renaming);
+
+	if (!error) {
+		move_node(renaming, from, to);
+		move_node(renaming, to, from);
+	}
+	return error;
+}
+
+static int rename_recorded(struct renaming *renaming)
+{
+	struct end *from = &renaming->from;
+	struct end *to = &renaming->to;
+	struct recording recording;
+	int error = record_begin(&recording,
+				 &(struct record_change){
+					 .op = is_exchange(renaming)
+						       ? JOURNAL_EXCHANGE
+						       : JOURNAL_RENAME,
+					 .caller = renaming->caller,
+					 .parent = from->dir,
+					 .name = from->name,
+					 .parent2 = to->dir,
+					 .name2 = to->name,
+					 .before = &from->entry.st,
+					 .bytes = -1,
+				 });
+
+	if (!error) {
+		record_after(&recording, &from->entry.st);
+		error = is_exchange(renaming) ? swap(renaming)
+					      : replace(renaming);
+	}
+	return record_end(&recording, error);
+}
+
 /* Tree lock held exclusively, nothing else. */
 static int rename_locked(struct renaming *renaming)
 {
@@ -332,15 +374,7 @@ static int rename_locked(struct renaming *renaming)
 	if (from->node == to->node) {
 		return 0; /* two links of one file: POSIX has it do nothing */
 	}
-	if (!is_exchange(renaming)) {
-		return replace(renaming);
-	}
-	error = exchange(renaming);
-	if (!error) {
-		move_node(renaming, from, to);
-		move_node(renaming, to, from);
-	}
-	return error;
+	return rename_recorded(renaming);
 }
 
 /* Copies up what is at (dir, name) now, and the directory `dir`. */
@@ -388,7 +422,8 @@ static int rename_once(struct fs *fs, struct renaming *renaming)
 }
 
 int op_rename(struct fs *fs, struct node *from_dir, const char *from,
-	      struct node *to_dir, const char *to, unsigned int flags)
+	      struct node *to_dir, const char *to, unsigned int flags,
+	      const struct caller *caller)
 {
 	int error;
 
@@ -405,6 +440,7 @@ int op_rename(struct fs *fs, struct node *from_dir, const char *from,
 			.from = {.dir = from_dir, .name = from},
 			.to = {.dir = to_dir, .name = to},
 			.flags = flags,
+			.caller = caller,
 		};
 
 		error = rename_once(fs, &renaming);

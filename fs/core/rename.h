@@ -13,7 +13,7 @@
  * redirect).
  */
 int op_rename(struct fs *fs, struct node *from_dir, const char *from,
-	      struct node *to_dir, const char *to,
-	      unsigned int flags) MUST_CHECK;
+	      struct node *to_dir, const char *to, unsigned int flags,
+	      const struct caller *caller) MUST_CHECK;
 
 #endif

@@ -10,6 +10,7 @@
 #include "links.h"
 #include "log.h"
 #include "place.h"
+#include "record.h"
 #include "subdirs.h"
 #include "sys.h"
 #include "whiteout.h"
@@ -194,11 +195,35 @@ static int remove_file(struct node *parent, const char *name,
 			: sys_unlinkat(dir->fd, name, 0);
 }
 
+/* Removes what was found, on the record. */
+static int unlink_found(struct node *parent, const char *name,
+			const struct found *found, const struct caller *caller)
+{
+	struct recording recording;
+	struct node *node = NULL;
+	int error = record_begin(&recording, &(struct record_change){
+						     .op = JOURNAL_UNLINK,
+						     .caller = caller,
+						     .parent = parent,
+						     .name = name,
+						     .before = &found->st,
+						     .bytes = -1,
+						     .room = JOURNAL_FREES,
+					     });
+
+	error = error ? error : unlink_prepare(parent, name, found, &node);
+	if (!error) {
+		error = remove_file(parent, name, found);
+		unlink_finish(parent->view, node, found, !error);
+	}
+	return record_end(&recording, error);
+}
+
 /* -EAGAIN: the file's names are counted, which takes the tree lock
  * exclusively: a count is read and written in two steps. */
-static int unlink_locked(struct node *parent, const char *name, bool exclusive)
+static int unlink_locked(struct node *parent, const char *name,
+			 const struct caller *caller, bool exclusive)
 {
-	struct node *node = NULL;
 	struct found found;
 	int error = lookup_layers(parent, name, &found);
 
@@ -212,16 +237,13 @@ static int unlink_locked(struct node *parent, const char *name, bool exclusive)
 		found_release(&found);
 		return -EISDIR;
 	}
-	error = unlink_prepare(parent, name, &found, &node);
-	if (!error) {
-		error = remove_file(parent, name, &found);
-		unlink_finish(parent->view, node, &found, !error);
-	}
+	error = unlink_found(parent, name, &found, caller);
 	found_release(&found);
 	return error;
 }
 
-int op_unlink(struct fs *fs, struct node *parent, const char *name)
+int op_unlink(struct fs *fs, struct node *parent, const char *name,
+	      const struct caller *caller)
 {
 	int error;
 
@@ -234,13 +256,13 @@ int op_unlink(struct fs *fs, struct node *parent, const char *name)
 	}
 	rwlock_take_shared(&parent->view->tree);
 	lock_take(&parent->lock);
-	error = unlink_locked(parent, name, false);
+	error = unlink_locked(parent, name, caller, false);
 	dirlist_changed(parent);
 	lock_drop(&parent->lock);
 	rwlock_drop(&parent->view->tree);
 	if (error == -EAGAIN) {
 		rwlock_take_exclusive(&parent->view->tree);
-		error = unlink_locked(parent, name, true);
+		error = unlink_locked(parent, name, caller, true);
 		dirlist_changed(parent);
 		rwlock_drop(&parent->view->tree);
 	}
@@ -352,28 +374,46 @@ static int remove_dir(struct node *parent, const char *name,
 		       : whiteout_create(dir->fd, name);
 }
 
-/* The tree lock is held exclusively. */
-static int rmdir_known(struct node *parent, const char *name,
-		       const struct found *found, struct node *dir)
+/* Removes an empty one, on the record. */
+static int rmdir_found(struct node *parent, const char *name,
+		       const struct found *found, const struct caller *caller)
 {
+	struct recording recording;
 	struct node *node = NULL;
-	int empty = dirlist_is_empty(dir);
-	int error;
+	int error = record_begin(&recording, &(struct record_change){
+						     .op = JOURNAL_RMDIR,
+						     .caller = caller,
+						     .parent = parent,
+						     .name = name,
+						     .before = &found->st,
+						     .bytes = -1,
+						     .room = JOURNAL_FREES,
+					     });
 
-	if (empty <= 0) {
-		return empty ? empty : -ENOTEMPTY;
-	}
-	error = unlink_prepare(parent, name, found, &node);
+	error = error ? error : unlink_prepare(parent, name, found, &node);
 	if (!error) {
 		error = remove_dir(parent, name, found);
 		unlink_finish(parent->view, node, found, !error);
 	}
-	return error;
+	return record_end(&recording, error);
+}
+
+/* The tree lock is held exclusively. */
+static int rmdir_known(struct node *parent, const char *name,
+		       const struct found *found, struct node *dir,
+		       const struct caller *caller)
+{
+	int empty = dirlist_is_empty(dir);
+
+	if (empty <= 0) {
+		return empty ? empty : -ENOTEMPTY;
+	}
+	return rmdir_found(parent, name, found, caller);
 }
 
 /* *ret_entry has a node if one was found, also on failure. */
 static int rmdir_locked(struct node *parent, const char *name,
-			struct entry *ret_entry)
+			const struct caller *caller, struct entry *ret_entry)
 {
 	struct found found;
 	int error = lookup_layers(parent, name, &found);
@@ -386,13 +426,15 @@ static int rmdir_locked(struct node *parent, const char *name,
 	}
 	error = lookup_intern(parent, name, &found, ret_entry);
 	if (!error) {
-		error = rmdir_known(parent, name, &found, ret_entry->node);
+		error = rmdir_known(parent, name, &found, ret_entry->node,
+				    caller);
 	}
 	found_release(&found);
 	return error;
 }
 
-int op_rmdir(struct fs *fs, struct node *parent, const char *name)
+int op_rmdir(struct fs *fs, struct node *parent, const char *name,
+	     const struct caller *caller)
 {
 	struct entry entry = {0};
 	int error;
@@ -405,7 +447,7 @@ int op_rmdir(struct fs *fs, struct node *parent, const char *name)
 		return error;
 	}
 	rwlock_take_exclusive(&parent->view->tree);
-	error = rmdir_locked(parent, name, &entry);
+	error = rmdir_locked(parent, name, caller, &entry);
 	dirlist_changed(parent);
 	if (!error) {
 		subdirs_changed(parent, -1);

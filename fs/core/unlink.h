@@ -14,8 +14,10 @@
 #include "lookup.h"
 #include "view.h"
 
-int op_unlink(struct fs *fs, struct node *parent, const char *name) MUST_CHECK;
-int op_rmdir(struct fs *fs, struct node *parent, const char *name) MUST_CHECK;
+int op_unlink(struct fs *fs, struct node *parent, const char *name,
+	      const struct caller *caller) MUST_CHECK;
+int op_rmdir(struct fs *fs, struct node *parent, const char *name,
+	     const struct caller *caller) MUST_CHECK;
 
 /*
  * For rename. Pins the node that is at (parent, name) before the name goes

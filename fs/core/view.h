@@ -34,6 +34,7 @@
 
 struct fs;
 struct mask_set;
+struct recorder;
 
 /* See watch.h. */
 struct watches {
@@ -98,6 +99,7 @@ struct fs {
 	bool switch_ids;   /* root: create as the caller */
 	bool plain_inos;   /* numbers as the disks say, though they may clash */
 	bool static_links; /* merged directories don't count theirs */
+	struct recorder *recorder; /* the caller's; NULL: no journal */
 	uid_t uid;
 	gid_t gid;
 	struct lock copyup[FS_COPYUP_LOCKS];
@@ -111,8 +113,9 @@ struct fs {
 struct caller {
 	uid_t uid;
 	gid_t gid;
-	pid_t pid;
+	pid_t pid; /* the thread's; 0: the kernel itself */
 	mode_t umask;
+	uint64_t process; /* see record.h */
 };
 
 struct view_config {

@@ -484,6 +484,7 @@ static int run(struct dropin *dropin)
 	serving->add_views = add_view;
 	serving->views_data = dropin;
 	serving->mount_point = dropin->mount_point;
+	serving->execution_fd = -1;
 	serving->attach.read_only |= !dropin->upper;
 	serving->ready = on_ready;
 	serving->ready_data = dropin;

@@ -19,9 +19,9 @@
 
 static const char usage_text[] =
 	"usage: legato-fs serve --execution DIR --control-fd N [--ask-open]\n"
-	"                       [--debug]\n"
+	"                       [--no-journal] [--debug]\n"
 	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
-	"                       [--view NAME]... [--ask-open] [--foreground]\n"
+	"                       [--view NAME]... [--ask-open] [--no-journal]\n"
 	"                       [--debug] MNT\n"
 	"   or: legato-fs [-f] -o "
 	"lowerdir=DIR[:DIR...][,upperdir=DIR,workdir=DIR]"
@@ -84,6 +84,7 @@ static int serve_execution(struct execution *execution, bool debug,
 	}
 	options->add_views = views_add;
 	options->views_data = execution;
+	options->execution_fd = execution->dir_fd;
 	options->mount_point = mount_point.data;
 	options->execution = execution;
 	if (options->control_fd >= 0) {
@@ -129,6 +130,7 @@ static int serve_command(int argc, char **argv)
 		{"control-fd", required_argument, NULL, 'c'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
+		{"no-journal", no_argument, NULL, 'j'},
 		{0},
 	};
 	struct serve_options serving = {.control_fd = -1, .ids = IDS_INIT};
@@ -155,6 +157,9 @@ static int serve_command(int argc, char **argv)
 			break;
 		case 'a':
 			serving.ask_open = true;
+			break;
+		case 'j':
+			serving.no_journal = true;
 			break;
 		default:
 			return usage();

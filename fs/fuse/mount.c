@@ -27,6 +27,7 @@ struct mounting {
 	bool foreground;
 	bool debug;
 	bool ask_open;
+	bool no_journal;
 	struct manifest manifest; /* views with their bases, as asked for */
 	struct execution execution;
 	int ready_fd; /* to the waiting parent; -1 in the foreground */
@@ -96,6 +97,7 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		{"foreground", no_argument, NULL, 'f'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
+		{"no-journal", no_argument, NULL, 'j'},
 		{0},
 	};
 	int option;
@@ -124,6 +126,9 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		case 'a':
 			mounting->ask_open = true;
 			break;
+		case 'j':
+			mounting->no_journal = true;
+			break;
 		default:
 			return -EINVAL;
 		}
@@ -135,7 +140,7 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		fputs("usage: legato-fs mount [--scratch DIR] "
 		      "[--overlay NAME=BASE]... [--view NAME]...\n"
 		      "                       [--mask VIEW:PATH]... "
-		      "[--ask-open] [--foreground] "
+		      "[--ask-open] [--no-journal] [--foreground] "
 		      "[--debug] MNT\n",
 		      stderr);
 		return -EINVAL;
@@ -280,6 +285,8 @@ static int serve_here(struct mounting *mounting)
 	struct serve_options options = {
 		.add_views = views_add,
 		.views_data = &mounting->execution,
+		.execution_fd = mounting->execution.dir_fd,
+		.no_journal = mounting->no_journal,
 		.mount_point = mounting->mount_path,
 		.single = mounting->manifest.n_views == 1,
 		.ids = IDS_INIT,

@@ -3,6 +3,7 @@
 #include "attr.h"
 #include "err.h"
 #include "log.h"
+#include "record.h"
 
 #define STABLE_TIMEOUT_S   86400.0
 #define UNSTABLE_TIMEOUT_S 1.0
@@ -31,6 +32,7 @@ struct caller ops_caller(fuse_req_t req)
 		.gid = ids_on_disk(&ids->groups, ctx->gid),
 		.pid = ctx->pid,
 		.umask = ctx->umask,
+		.process = record_process(&ops_server(req)->fs, ctx->pid),
 	};
 }
 

@@ -74,10 +74,10 @@ static struct attr_change decode_change(const struct ids *ids,
 static void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st,
 		       int valid, struct fuse_file_info *info)
 {
+	struct caller caller = ops_caller(req);
 	struct node *node = ops_node(req, ino);
 	struct attr_change change =
 		decode_change(&ops_server(req)->ids, st, valid);
-	struct caller caller = ops_caller(req);
 	struct stat result = {0};
 	int error;
 
@@ -174,6 +174,7 @@ static void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *attr,
 			const char *value, size_t size, int flags)
 {
+	struct caller caller = ops_caller(req);
 	struct node *node = ops_node(req, ino);
 	int error;
 
@@ -181,20 +182,21 @@ static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *attr,
 		return;
 	}
 	error = op_setxattr(&ops_server(req)->fs, node, attr, value, size,
-			    flags);
+			    flags, &caller);
 	ops_put(req, node);
 	ops_reply(req, error);
 }
 
 static void do_removexattr(fuse_req_t req, fuse_ino_t ino, const char *attr)
 {
+	struct caller caller = ops_caller(req);
 	struct node *node = ops_node(req, ino);
 	int error;
 
 	if (!node) {
 		return;
 	}
-	error = op_removexattr(&ops_server(req)->fs, node, attr);
+	error = op_removexattr(&ops_server(req)->fs, node, attr, &caller);
 	ops_put(req, node);
 	ops_reply(req, error);
 }

@@ -7,12 +7,13 @@
 #include "create.h"
 #include "file.h"
 #include "path.h"
+#include "record.h"
 
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *info)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *node = ops_node(req, ino);
-	struct caller caller = ops_caller(req);
 	bool keep_cache = false;
 	int error;
 
@@ -77,8 +78,8 @@ static void reply_created(fuse_req_t req, int error, struct entry *entry,
 static int open_existing(fuse_req_t req, struct node *parent, const char *name,
 			 struct fuse_file_info *info, struct entry *ret_entry)
 {
-	struct fs *fs = &ops_server(req)->fs;
 	struct caller caller = ops_caller(req);
+	struct fs *fs = &ops_server(req)->fs;
 	bool keep_cache = false;
 	int error;
 
@@ -100,9 +101,9 @@ static int open_existing(fuse_req_t req, struct node *parent, const char *name,
 static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      mode_t mode, struct fuse_file_info *info)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *dir = ops_node(req, parent);
-	struct caller caller = ops_caller(req);
 	struct entry entry;
 	int error;
 
@@ -126,9 +127,9 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 static void do_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode,
 		       struct fuse_file_info *info)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *dir = ops_node(req, parent);
-	struct caller caller = ops_caller(req);
 	struct entry entry;
 	int error;
 
@@ -153,6 +154,7 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	if (!node) {
 		return;
 	}
+	record_user(node, fuse_req_ctx(req)->pid);
 	data = malloc(size);
 	n = data ? op_read(node, data, size, off) : -ENOMEM;
 	node_put(&server->fs.nodes, node);
@@ -166,14 +168,15 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 static void do_write(fuse_req_t req, fuse_ino_t ino, const char *data,
 		     size_t size, off_t off, struct fuse_file_info *info)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *node = ops_node(req, ino);
-	struct caller caller = ops_caller(req);
 	ssize_t n;
 
 	if (!node) {
 		return;
 	}
+	record_user(node, caller.pid);
 	if (info->writepage) {
 		/* Pages of a map: the kernel names no caller, and has cleared
 		 * set-id bits when the page was made writable. */
@@ -207,8 +210,8 @@ static void do_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
 static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 			 off_t size, struct fuse_file_info *info)
 {
-	struct node *node = ops_node(req, ino);
 	struct caller caller = ops_caller(req);
+	struct node *node = ops_node(req, ino);
 	int error;
 
 	(void)info;
@@ -246,10 +249,10 @@ static void do_copy_file_range(fuse_req_t req, fuse_ino_t from_ino,
 			       struct fuse_file_info *to_info, size_t size,
 			       int flags)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *from = ops_node(req, from_ino);
 	struct node *to = from ? ops_node(req, to_ino) : NULL;
-	struct caller caller = ops_caller(req);
 	ssize_t n;
 
 	(void)from_info;

@@ -79,8 +79,8 @@ static void do_forget_multi(fuse_req_t req, size_t count,
 static void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode, dev_t rdev)
 {
-	struct node *node = named_parent(req, parent, name);
 	struct caller caller = ops_caller(req);
+	struct node *node = named_parent(req, parent, name);
 	struct entry entry;
 	int error;
 
@@ -96,8 +96,8 @@ static void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 static void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode)
 {
-	struct node *node = named_parent(req, parent, name);
 	struct caller caller = ops_caller(req);
+	struct node *node = named_parent(req, parent, name);
 	struct entry entry;
 	int error;
 
@@ -113,8 +113,8 @@ static void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 static void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		       const char *name)
 {
-	struct node *node = named_parent(req, parent, name);
 	struct caller caller = ops_caller(req);
+	struct node *node = named_parent(req, parent, name);
 	struct entry entry;
 	int error;
 
@@ -130,6 +130,7 @@ static void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 static void do_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 		    const char *name)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *dir = named_parent(req, parent, name);
 	struct node *node = dir ? ops_node(req, ino) : NULL;
@@ -137,7 +138,7 @@ static void do_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 	int error;
 
 	if (node) {
-		error = op_link(&server->fs, node, dir, name, &entry);
+		error = op_link(&server->fs, node, dir, name, &caller, &entry);
 		ops_reply_entry(req, error, &entry);
 	}
 	/* A reply ends the request: only the server is still there. */
@@ -147,26 +148,28 @@ static void do_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 
 static void do_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct caller caller = ops_caller(req);
 	struct node *node = named_parent(req, parent, name);
 	int error;
 
 	if (!node) {
 		return;
 	}
-	error = op_unlink(&ops_server(req)->fs, node, name);
+	error = op_unlink(&ops_server(req)->fs, node, name, &caller);
 	ops_put(req, node);
 	ops_reply(req, error);
 }
 
 static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct caller caller = ops_caller(req);
 	struct node *node = named_parent(req, parent, name);
 	int error;
 
 	if (!node) {
 		return;
 	}
-	error = op_rmdir(&ops_server(req)->fs, node, name);
+	error = op_rmdir(&ops_server(req)->fs, node, name, &caller);
 	ops_put(req, node);
 	ops_reply(req, error);
 }
@@ -174,6 +177,7 @@ static void do_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void do_rename(fuse_req_t req, fuse_ino_t from_parent, const char *from,
 		      fuse_ino_t to_parent, const char *to, unsigned int flags)
 {
+	struct caller caller = ops_caller(req);
 	struct server *server = ops_server(req);
 	struct node *from_dir = named_parent(req, from_parent, from);
 	struct node *to_dir;
@@ -185,7 +189,7 @@ static void do_rename(fuse_req_t req, fuse_ino_t from_parent, const char *from,
 	to_dir = named_parent(req, to_parent, to);
 	if (to_dir) {
 		error = op_rename(&server->fs, from_dir, from, to_dir, to,
-				  flags);
+				  flags, &caller);
 		ops_reply(req, error);
 	}
 	node_put(&server->fs.nodes, from_dir);

@@ -1,6 +1,7 @@
 #include "serve.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include "loop.h"
 #include "ops.h"
 #include "owner.h"
+#include "recorder.h"
 #include "stats.h"
 
 /* Of the descriptors that the process may have, this part may be cached
@@ -19,6 +21,10 @@
 #define FDS_SHARE    4
 #define DIR_FDS_MAX  4096
 #define FILE_FDS_MAX 1024
+
+/* Of the same, for the threads that are known to the journal. */
+#define PROCESSES_SHARE 16
+#define PROCESSES_MAX   512
 
 static void on_init(void *data, struct fuse_conn_info *conn)
 {
@@ -58,10 +64,30 @@ static unsigned int at_most(unsigned int value, unsigned int limit)
 	return value < limit ? value : limit;
 }
 
+static int start_recorder(struct server *server,
+			  const struct serve_options *options,
+			  unsigned int file_limit)
+{
+	int error;
+
+	if (options->execution_fd < 0 || options->no_journal) {
+		return 0;
+	}
+	error = recorder_start(
+		&server->fs.recorder, options->execution_fd,
+		at_most(file_limit / PROCESSES_SHARE, PROCESSES_MAX));
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot keep the journal: %s\n",
+			err_text(error));
+	}
+	return error;
+}
+
 static int server_init(struct server *server,
 		       const struct serve_options *options)
 {
-	unsigned int share = raise_file_limit() / FDS_SHARE;
+	unsigned int file_limit = raise_file_limit();
+	unsigned int share = file_limit / FDS_SHARE;
 	int error = fs_init(&server->fs, at_most(share, DIR_FDS_MAX),
 			    at_most(share, FILE_FDS_MAX), !options->single);
 
@@ -74,6 +100,7 @@ static int server_init(struct server *server,
 	server->ids = options->ids;
 	error = options->add_views(options->views_data, &server->fs);
 	error = error ? error : fs_start(&server->fs);
+	error = error ? error : start_recorder(server, options, file_limit);
 	if (error) {
 		handles_release(&server->dirs);
 		fs_release(&server->fs);
@@ -83,6 +110,7 @@ static int server_init(struct server *server,
 
 static void server_release(struct server *server)
 {
+	recorder_stop(server->fs.recorder);
 	handles_release(&server->dirs);
 	fs_release(&server->fs);
 }

@@ -16,6 +16,8 @@ struct serve_options {
 	 * stderr. */
 	int (*add_views)(void *data, struct fs *fs);
 	void *views_data;
+	int execution_fd; /* its folder, where a journal is kept; -1: none */
+	bool no_journal;
 	const char *mount_point; /* absolute */
 	bool single;             /* the one view is the mount's root */
 	struct attach_options attach;

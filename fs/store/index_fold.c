@@ -171,6 +171,8 @@ static void bind_change(sqlite3_stmt *add, const struct journal_record *record)
 	bind_known(add, 18, record->mode_before, -1);
 	bind_known(add, 19, record->mode_after, -1);
 	bind_number(add, 20, (int64_t)record->count);
+	bind_number(add, 21, record->more);
+	bind_number(add, 22, record->nameless);
 }
 
 static int add_change(struct index *index, const struct journal_record *record)

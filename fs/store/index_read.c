@@ -58,6 +58,8 @@ static void read_record(struct journal_record *record, sqlite3_stmt *row)
 		.mode_before = (int32_t)column_known(row, 18, -1),
 		.mode_after = (int32_t)column_known(row, 19, -1),
 		.count = (uint64_t)sqlite3_column_int64(row, 20),
+		.more = sqlite3_column_int(row, 21) != 0,
+		.nameless = sqlite3_column_int(row, 22) != 0,
 	};
 }
 

@@ -36,7 +36,8 @@ const char index_schema
 	     " process INTEGER, by_opener INTEGER NOT NULL, ino INTEGER,"
 	     " offset INTEGER, bytes INTEGER NOT NULL, size_before INTEGER,"
 	     " size_after INTEGER, mode_before INTEGER, mode_after INTEGER,"
-	     " count INTEGER NOT NULL);"
+	     " count INTEGER NOT NULL, more INTEGER NOT NULL,"
+	     " nameless INTEGER NOT NULL);"
 	     "CREATE INDEX change_path ON change(path);"
 	     "CREATE INDEX change_path2 ON change(path2) WHERE path2 IS NOT "
 	     "NULL;"
@@ -152,7 +153,8 @@ const char index_temp_schema[] =
 #define CHANGE_COLUMNS                                                         \
 	"sequence, wall_ns, last_wall_ns, mono_ns, operation, state, "         \
 	"result, path, path2, attribute, process, by_opener, ino, offset, "    \
-	"bytes, size_before, size_after, mode_before, mode_after, count"
+	"bytes, size_before, size_after, mode_before, mode_after, count, "     \
+	"more, nameless"
 
 /*
  * The bound. What is alike within a window of sequences becomes the first row
@@ -172,7 +174,7 @@ const char *const index_sql[INDEX_N_STATEMENTS] = {
 	[INDEX_ADD_CHANGE] =
 		"INSERT OR IGNORE INTO change(" CHANGE_COLUMNS ")"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
-		" ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+		" ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
 	[INDEX_FIND_PATH] = "SELECT number FROM path WHERE path = ?1"
 			    " AND view = ?2",
 	[INDEX_ADD_PATH] = "INSERT INTO path(path, view) VALUES(?1, ?2)",
@@ -235,7 +237,7 @@ const char *const index_sql[INDEX_N_STATEMENTS] = {
 		" c.operation, c.state, c.result, p.view, p.path, p2.path,"
 		" c.attribute, c.process, c.by_opener, c.ino, c.offset,"
 		" c.bytes, c.size_before, c.size_after, c.mode_before,"
-		" c.mode_after, c.count FROM change c"
+		" c.mode_after, c.count, c.more, c.nameless FROM change c"
 		" JOIN path p ON p.number = c.path"
 		" LEFT JOIN path p2 ON p2.number = c.path2"
 		" WHERE c.sequence > ?1 ORDER BY c.sequence",

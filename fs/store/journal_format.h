@@ -125,6 +125,7 @@ enum journal_slot_kind {
 enum journal_slot_flags {
 	JOURNAL_SLOT_BY_OPENER = 1 << 0,
 	JOURNAL_SLOT_HAS_PATH2 = 1 << 1,
+	JOURNAL_SLOT_NAMELESS = 1 << 2,
 };
 
 /* What is only known once a change is made. */

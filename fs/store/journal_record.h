@@ -31,7 +31,7 @@ enum journal_op {
 	JOURNAL_WRITE = 11,
 	JOURNAL_TRUNCATE = 12,
 	JOURNAL_FALLOCATE = 13,
-	JOURNAL_COPY_RANGE = 14, /* path2: the source */
+	JOURNAL_COPY_RANGE = 14, /* path2: the source, from this view's root */
 	JOURNAL_CHMOD = 15,
 	JOURNAL_CHOWN = 16,
 	JOURNAL_UTIMENS = 17,
@@ -74,13 +74,16 @@ struct journal_record {
 	int64_t mono_ns; /* CLOCK_MONOTONIC */
 	enum journal_op op;
 	enum journal_state state;
-	int result;       /* 0 or -errno */
+	int result;       /* 0 or -errno; of several calls the last one's */
 	const char *view; /* its name */
 	const char
 		*path; /* in the view, without a leading slash; "" its root */
 	const char *path2; /* NULL where the operation has none */
 	uint64_t ino;     /* st_ino of the node as the view shows it; 0: none */
 	uint64_t process; /* number of struct journal_process; 0: not known */
+	/* It has no name any more (unlinked while open), or not yet: `path` is
+	 * the last one, or of an O_TMPFILE the directory's. */
+	bool nameless;
 	bool by_opener; /* the process opened the file; who wrote isn't known */
 	int64_t offset; /* bytes; WRITE, FALLOCATE, COPY_RANGE, READ; else -1 */
 	int64_t bytes;  /* how many were asked for and, once done, made */

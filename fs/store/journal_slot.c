@@ -166,7 +166,8 @@ void journal_slot_fill(struct journal_slot *slot,
 	slot->kind = JOURNAL_SLOT_CHANGE;
 	slot->op = (uint8_t)record->op;
 	slot->flags = (record->by_opener ? JOURNAL_SLOT_BY_OPENER : 0) |
-		      (record->path2 ? JOURNAL_SLOT_HAS_PATH2 : 0);
+		      (record->path2 ? JOURNAL_SLOT_HAS_PATH2 : 0) |
+		      (record->nameless ? JOURNAL_SLOT_NAMELESS : 0);
 	slot->process = record->process;
 	slot->change.wall_ns = record->wall_ns;
 	slot->change.mono_ns = record->mono_ns;

@@ -54,7 +54,7 @@ int core_make_folders(void)
 			return -1;
 		}
 	}
-	caller = (struct caller){geteuid(), getegid(), getpid(), 0};
+	caller = (struct caller){geteuid(), getegid(), getpid(), 0, 0};
 	return 0;
 }
 
@@ -388,7 +388,8 @@ int view_link(const char *from, const char *to)
 	struct parent parent = parent_of(to);
 	struct node *node = at(from);
 	struct entry entry;
-	int error = op_link(&fs, node, parent.node, parent.name, &entry);
+	int error =
+		op_link(&fs, node, parent.node, parent.name, &caller, &entry);
 
 	node_put(&fs.nodes, node);
 	return end_with_entry(&parent, error, &entry);
@@ -397,7 +398,7 @@ int view_link(const char *from, const char *to)
 int view_unlink(const char *path)
 {
 	struct parent parent = parent_of(path);
-	int error = op_unlink(&fs, parent.node, parent.name);
+	int error = op_unlink(&fs, parent.node, parent.name, &caller);
 
 	node_put(&fs.nodes, parent.node);
 	return error;
@@ -406,7 +407,7 @@ int view_unlink(const char *path)
 int view_rmdir(const char *path)
 {
 	struct parent parent = parent_of(path);
-	int error = op_rmdir(&fs, parent.node, parent.name);
+	int error = op_rmdir(&fs, parent.node, parent.name, &caller);
 
 	node_put(&fs.nodes, parent.node);
 	return error;
@@ -417,7 +418,7 @@ int view_rename(const char *from, const char *to, unsigned int flags)
 	struct parent source = parent_of(from);
 	struct parent target = parent_of(to);
 	int error = op_rename(&fs, source.node, source.name, target.node,
-			      target.name, flags);
+			      target.name, flags, &caller);
 
 	node_put(&fs.nodes, source.node);
 	node_put(&fs.nodes, target.node);

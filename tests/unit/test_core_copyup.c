@@ -605,7 +605,7 @@ static void *unlink_all(void *data)
 
 		snprintf(name, sizeof(name), "%d", i);
 		pthread_barrier_wait(&barrier);
-		failures += op_unlink(&fs, dir, name) != 0;
+		failures += op_unlink(&fs, dir, name, &caller) != 0;
 	}
 	return (void *)failures;
 }

@@ -99,7 +99,7 @@ static void over_a_whiteout(void **state)
 
 static void over_a_whiteout_modes_and_owner(void **state)
 {
-	struct caller other = {1234, 2345, 1, 0};
+	struct caller other = {1234, 2345, 1, 0, 0};
 	struct entry entry;
 	struct stat st;
 
@@ -270,14 +270,17 @@ static void nameless(void **state)
 	{
 		struct entry linked;
 
-		assert_int_equal(op_link(&fs, entry.node, parent, "f", &linked),
-				 0);
+		assert_int_equal(
+			op_link(&fs, entry.node, parent, "f", &caller, &linked),
+			0);
 		assert_ptr_equal(linked.node, entry.node);
 		node_put(&fs.nodes, linked.node);
-		assert_int_equal(op_link(&fs, entry.node, parent, "f", &linked),
-				 -EEXIST);
 		assert_int_equal(
-			op_link(&fs, entry.node, parent, "was", &linked), 0);
+			op_link(&fs, entry.node, parent, "f", &caller, &linked),
+			-EEXIST);
+		assert_int_equal(op_link(&fs, entry.node, parent, "was",
+					 &caller, &linked),
+				 0);
 		node_put(&fs.nodes, linked.node);
 	}
 	assert_text("d/f", "text");
@@ -319,7 +322,8 @@ static void in_a_removed_directory(void **state)
 	{
 		struct node *file = at("x");
 
-		assert_int_equal(op_link(&fs, file, dir, "y", &entry), -ENOENT);
+		assert_int_equal(op_link(&fs, file, dir, "y", &caller, &entry),
+				 -ENOENT);
 		node_put(&fs.nodes, file);
 	}
 	node_put(&fs.nodes, dir);

@@ -137,9 +137,9 @@ static int run_link(const struct ends *ends)
 {
 	struct entry entry;
 
-	return put_entry(
-		op_link(&fs, ends->node, ends->to_dir, ends->to_name, &entry),
-		&entry);
+	return put_entry(op_link(&fs, ends->node, ends->to_dir, ends->to_name,
+				 &caller, &entry),
+			 &entry);
 }
 
 static int run_tmpfile(const struct ends *ends)
@@ -155,18 +155,18 @@ static int run_tmpfile(const struct ends *ends)
 
 static int run_unlink(const struct ends *ends)
 {
-	return op_unlink(&fs, ends->dir, ends->name);
+	return op_unlink(&fs, ends->dir, ends->name, &caller);
 }
 
 static int run_rmdir(const struct ends *ends)
 {
-	return op_rmdir(&fs, ends->dir, ends->name);
+	return op_rmdir(&fs, ends->dir, ends->name, &caller);
 }
 
 static int run_rename(const struct ends *ends)
 {
 	return op_rename(&fs, ends->dir, ends->name, ends->to_dir,
-			 ends->to_name, ends->flags);
+			 ends->to_name, ends->flags, &caller);
 }
 
 static int run_copyup(const struct ends *ends)
@@ -215,12 +215,12 @@ static int run_utimens(const struct ends *ends)
 
 static int run_setxattr(const struct ends *ends)
 {
-	return op_setxattr(&fs, ends->node, "user.b", "2", 1, 0);
+	return op_setxattr(&fs, ends->node, "user.b", "2", 1, 0, &caller);
 }
 
 static int run_removexattr(const struct ends *ends)
 {
-	return op_removexattr(&fs, ends->node, "user.a");
+	return op_removexattr(&fs, ends->node, "user.a", &caller);
 }
 
 static int run_open_truncating(const struct ends *ends)

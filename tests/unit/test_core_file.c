@@ -201,7 +201,8 @@ static void removed_but_known(void **state)
 	assert_string_equal(text_of(node), "0123456789");
 	assert_int_equal(op_setattr(&fs, node, &change, &caller, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(op_setxattr(&fs, node, "user.a", "1", 1, 0), 0);
+	assert_int_equal(op_setxattr(&fs, node, "user.a", "1", 1, 0, &caller),
+			 0);
 	node_put(&fs.nodes, node);
 	node = at("l");
 	assert_int_equal(view_unlink("l"), 0);

@@ -538,8 +538,10 @@ static void in_removed_directories(void **state)
 	core_start(1);
 	dir = at("d");
 	assert_int_equal(view_rmdir("d"), 0);
-	assert_int_equal(op_rename(&fs, fs.root, "f", dir, "f", 0), -ENOENT);
-	assert_int_equal(op_rename(&fs, dir, "f", fs.root, "g", 0), -ENOENT);
+	assert_int_equal(op_rename(&fs, fs.root, "f", dir, "f", 0, &caller),
+			 -ENOENT);
+	assert_int_equal(op_rename(&fs, dir, "f", fs.root, "g", 0, &caller),
+			 -ENOENT);
 	assert_text("f", "f");
 	node_put(&fs.nodes, dir);
 }
