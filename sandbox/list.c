@@ -8,6 +8,7 @@
 #include "duration.h"
 #include "err.h"
 #include "failure.h"
+#include "requests.h"
 #include "state.h"
 #include "usage.h"
 
@@ -242,6 +243,35 @@ static void show_text(const struct entry *entry)
 	}
 }
 
+static int stats_failure(int error)
+{
+	return error == -ENOENT
+		       ? failure(EXIT_TROUBLE,
+				 "no requests were counted in this execution")
+		       : failure(EXIT_TROUBLE, "cannot read the counts: %s",
+				 err_text(error));
+}
+
+static int show_stats(const struct entry *entry, bool json)
+{
+	yyjson_mut_val *requests;
+	yyjson_mut_doc *doc;
+	int error;
+
+	if (!json) {
+		error = requests_print(&entry->execution);
+		return error ? stats_failure(error) : 0;
+	}
+	doc = yyjson_mut_doc_new(NULL);
+	error = requests_to_json(&entry->execution, doc, &requests);
+	if (error) {
+		yyjson_mut_doc_free(doc);
+		return stats_failure(error);
+	}
+	yyjson_mut_doc_set_root(doc, requests);
+	return print_json(doc);
+}
+
 static int show(const struct entry *entry, bool json)
 {
 	if (entry->manifest_error) {
@@ -262,8 +292,8 @@ int verb_show(int argc, char **argv)
 {
 	struct verb_options options;
 	struct entry entry;
-	int code =
-		verb_options_parse(&options, argc, argv, VERB_TAKES_JSON, 1, 1);
+	int code = verb_options_parse(&options, argc, argv,
+				      VERB_TAKES_JSON | VERB_TAKES_STATS, 1, 1);
 
 	if (!code) {
 		int error =
@@ -272,7 +302,8 @@ int verb_show(int argc, char **argv)
 		if (error) {
 			code = entry_failure(argv[optind], error);
 		} else {
-			code = show(&entry, options.json);
+			code = (options.stats ? show_stats
+					      : show)(&entry, options.json);
 			entry_release(&entry);
 		}
 	}

@@ -13,7 +13,7 @@ static const char help[] =
 	"       " USAGE_EXEC "\n"
 	"       legato-sandbox kill [--signal SIGNAL] [--grace TIME] ID...\n"
 	"       legato-sandbox ls [--json]\n"
-	"       legato-sandbox show [--json] ID\n"
+	"       legato-sandbox show [--json] [--stats] ID\n"
 	"       legato-sandbox discard ID...\n"
 	"       legato-sandbox sweep [--all] [--dry-run] [--keep-for TIME]\n"
 	"                            [--keep-size SIZE]\n"

@@ -30,6 +30,7 @@ static const struct option verb_options[] = {
 	{"signal", required_argument, NULL, 'S'},
 	{"grace", required_argument, NULL, 'g'},
 	{"dry-run", no_argument, NULL, 'p'},
+	{"stats", no_argument, NULL, 't'},
 	{"keep-for", required_argument, NULL, 'k'},
 	{"keep-size", required_argument, NULL, 'K'},
 	{0},
@@ -49,6 +50,8 @@ static unsigned int needed(int option)
 		return VERB_TAKES_GRACE;
 	case 'p':
 		return VERB_TAKES_DRY_RUN;
+	case 't':
+		return VERB_TAKES_STATS;
 	case 'k':
 	case 'K':
 		return VERB_TAKES_KEEP;
@@ -81,6 +84,9 @@ static int take_verb_option(struct verb_options *options, int option,
 		break;
 	case 'p':
 		options->dry_run = true;
+		break;
+	case 't':
+		options->stats = true;
 		break;
 	case 'S':
 		options->signal = optarg;

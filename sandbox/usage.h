@@ -34,7 +34,8 @@ enum {
 	VERB_TAKES_GRACE = 1 << 3,
 	VERB_TAKES_DRY_RUN = 1 << 4,
 	VERB_TAKES_KEEP = 1 << 5,
-	VERB_STOPS_AT_ID = 1 << 6, /* what follows is a command */
+	VERB_TAKES_STATS = 1 << 6,
+	VERB_STOPS_AT_ID = 1 << 7, /* what follows is a command */
 };
 
 #define KEEP_SIZE_UNLIMITED (-1)
@@ -44,6 +45,7 @@ struct verb_options {
 	bool json;
 	bool all;
 	bool dry_run;
+	bool stats;
 	const char *signal; /* as typed; NULL without */
 	int64_t grace_ns;   /* between SIGTERM and SIGKILL */
 	int64_t keep_for_ns;
