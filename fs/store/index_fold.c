@@ -165,7 +165,7 @@ static void bind_change(sqlite3_stmt *add, const struct journal_record *record)
 	bind_number(add, 12, record->by_opener);
 	bind_known(add, 13, (int64_t)record->ino, 0);
 	bind_known(add, 14, record->offset, -1);
-	bind_number(add, 15, record->bytes);
+	bind_known(add, 15, record->bytes, -1);
 	bind_known(add, 16, record->size_before, -1);
 	bind_known(add, 17, record->size_after, -1);
 	bind_known(add, 18, record->mode_before, -1);

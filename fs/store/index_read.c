@@ -52,7 +52,7 @@ static void read_record(struct journal_record *record, sqlite3_stmt *row)
 		.by_opener = sqlite3_column_int(row, 12) != 0,
 		.ino = (uint64_t)sqlite3_column_int64(row, 13),
 		.offset = column_known(row, 14, -1),
-		.bytes = sqlite3_column_int64(row, 15),
+		.bytes = column_known(row, 15, -1),
 		.size_before = column_known(row, 16, -1),
 		.size_after = column_known(row, 17, -1),
 		.mode_before = (int32_t)column_known(row, 18, -1),

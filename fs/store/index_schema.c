@@ -34,7 +34,7 @@ const char index_schema
 	     " state INTEGER NOT NULL, result INTEGER NOT NULL,"
 	     " path INTEGER NOT NULL, path2 INTEGER, attribute TEXT,"
 	     " process INTEGER, by_opener INTEGER NOT NULL, ino INTEGER,"
-	     " offset INTEGER, bytes INTEGER NOT NULL, size_before INTEGER,"
+	     " offset INTEGER, bytes INTEGER, size_before INTEGER,"
 	     " size_after INTEGER, mode_before INTEGER, mode_after INTEGER,"
 	     " count INTEGER NOT NULL, more INTEGER NOT NULL,"
 	     " nameless INTEGER NOT NULL);"

@@ -15,6 +15,7 @@ static const struct verb {
 	const char *name;
 	verb_fn *run;
 } verbs[] = {
+	{"log", log_main},
 	{NULL, NULL},
 };
 

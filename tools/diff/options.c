@@ -4,6 +4,7 @@
 
 static const char usage[] =
 	"usage: legato-diff [options] [ID] [-- PATH...]\n"
+	"       legato-diff log [options] [ID]  (log --help has more)\n"
 	"\n"
 	"Shows what an execution changed, against its base. ID is an\n"
 	"execution's id or name, or the beginning of an id; the newest\n"
