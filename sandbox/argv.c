@@ -36,6 +36,15 @@ static void add_mount(struct strv *args, const struct mount *mount)
 	case MOUNT_FOLDER:
 		strv_add_all(args, "--dir", mount->target, NULL);
 		break;
+	case MOUNT_COVER_FILE:
+		/* bwrap mounts with nodev: opening it gives EACCES. */
+		strv_add_all(args, "--ro-bind", "/dev/null", mount->target,
+			     NULL);
+		break;
+	case MOUNT_COVER_DIR:
+		strv_add_all(args, "--perms", "0000", "--tmpfs", mount->target,
+			     "--remount-ro", mount->target, NULL);
+		break;
 	case MOUNT_PROC:
 		strv_add_all(args, "--proc", mount->target, NULL);
 		break;

@@ -130,6 +130,10 @@ const struct config_rule config_rules[CONFIG_COUNT] = {
 				   "caches are shown"},
 	[CONFIG_SCRATCH_DIR] = {"agents.sandbox.scratch_dir", CONFIG_PATH,
 				CONFIG_NEVER, NULL, "where executions are"},
+	[CONFIG_TABLES] = {"agents.sandbox.tables", CONFIG_PATH, CONFIG_NEVER,
+			   NULL,
+			   "a folder with seen.yaml and hidden.yaml to take "
+			   "instead of the installed ones"},
 	[CONFIG_HIDE] = {"agents.sandbox.hide", CONFIG_PATHS, CONFIG_ADD, NULL,
 			 "paths that are never seen, beside the shipped ones"},
 	[CONFIG_ENV_ALLOW] = {"agents.sandbox.env.allow", CONFIG_PATTERNS,

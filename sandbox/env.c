@@ -403,17 +403,22 @@ static void add_identity(struct env *env, char *const *variables,
 	}
 }
 
-/* The last that sets a name stands, but none stands over ours. */
+/* The first that sets a name stands. */
+static void add_once(struct env *env, const char *variable)
+{
+	AUTO_FREE char *name =
+		text_format("%.*s", (int)strcspn(variable, "="), variable);
+
+	if (!has_name(&env->added, name)) {
+		strv_add(&env->added, variable);
+	}
+}
+
+/* The last of two stands, but none over ours. */
 static void add_configured(struct env *env, const struct config_value *value)
 {
 	for (size_t i = value->n_items; i-- > 0;) {
-		const char *text = value->items[i].text;
-		AUTO_FREE char *name =
-			text_format("%.*s", (int)strcspn(text, "="), text);
-
-		if (!has_name(&env->added, name)) {
-			strv_add(&env->added, text);
-		}
+		add_once(env, value->items[i].text);
 	}
 }
 
@@ -424,6 +429,9 @@ void env_build(struct env *ret_env, char *const *variables,
 	strv_addf(&ret_env->added, "HOME=%s", additions->home);
 	strv_addf(&ret_env->added, "TMPDIR=%s", additions->tmp);
 	strv_addf(&ret_env->added, "LEGATO_EXECUTION=%s", additions->execution);
+	for (size_t i = 0; i < additions->moved->count; i++) {
+		add_once(ret_env, additions->moved->list[i]);
+	}
 	add_configured(ret_env, &additions->config->values[CONFIG_ENV_SET]);
 	add_identity(ret_env, variables, "NAME", additions->git_name);
 	add_identity(ret_env, variables, "EMAIL", additions->git_email);

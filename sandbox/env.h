@@ -28,8 +28,10 @@ struct env_additions {
 	const char *home;
 	const char *tmp;
 	const char *execution;
-	const char *git_name;        /* NULL: not known */
-	const char *git_email;       /* NULL: not known */
+	const char *git_name;  /* NULL: not known */
+	const char *git_email; /* NULL: not known */
+	/* NAME=VALUE: folders that stand elsewhere inside (seen.h). */
+	const struct strv *moved;
 	const struct config *config; /* env.allow, env.deny, env.set */
 };
 

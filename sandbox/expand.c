@@ -220,13 +220,33 @@ void expand_path(const struct expand *expand, const char *text,
 	expand_with_rest(expand, text, "", paths);
 }
 
-char *expand_variable(const char *text, const char **ret_rest)
+char *expand_variable(const struct expand *expand, const char *text,
+		      char **ret_rest)
 {
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *inner = NULL;
+	AUTO_FREE char *below = NULL;
 	struct reference reference;
+	const char *value;
+	char *found;
 
 	if (!parse_reference(text, &reference)) {
 		return NULL;
 	}
-	*ret_rest = reference.rest;
-	return text_format("%.*s", (int)reference.name_len, reference.name);
+	name = text_format("%.*s", (int)reference.name_len, reference.name);
+	value = expand_lookup(expand->variables, name);
+	if (value && *value) {
+		*ret_rest = text_copy(reference.rest);
+		return TAKE_PTR(name);
+	}
+	if (!reference.fallback) {
+		return NULL;
+	}
+	inner = text_format("%.*s", (int)reference.fallback_len,
+			    reference.fallback);
+	found = expand_variable(expand, inner, &below);
+	if (found) {
+		*ret_rest = text_format("%s%s", below, reference.rest);
+	}
+	return found;
 }

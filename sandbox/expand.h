@@ -34,9 +34,10 @@ bool expand_valid(const char *text);
 void expand_path(const struct expand *expand, const char *text,
 		 struct strv *paths);
 
-/* The outermost variable's name, and what follows its '}' (such as "/bin");
- * NULL where there is none. Caller frees. */
-char *expand_variable(const char *text, const char **ret_rest) MUST_CHECK;
+/* The name of the variable whose value `text` starts with, and what comes after
+ * it ("/bin"): NULL where none that is set does. Caller frees both. */
+char *expand_variable(const struct expand *expand, const char *text,
+		      char **ret_rest) MUST_CHECK;
 
 /* `text` as an absolute path without "//", "/./" and a last '/'. Caller
  * frees. */

@@ -30,6 +30,8 @@ static const char help[] =
 	"folder\n"
 	"  --name NAME        to call the execution by, beside its id\n"
 	"  --config FILE      default: $XDG_CONFIG_HOME/legato/config.yaml\n"
+	"  --overlay          the checkout under a layer in any role\n"
+	"  --mount PATH[:read|:write]  show this, too\n"
 	"  --env NAME[=VALUE] set a variable, or let one pass\n"
 	"  --default-mounts true|false  show agents' state, toolchains, "
 	"caches\n"

@@ -33,9 +33,10 @@ static void print_quoted(FILE *out, const char *text)
 static void print_mount(FILE *out, const struct mount *mount)
 {
 	static const char *const kinds[] = {
-		[MOUNT_RO_BIND] = "read-only", [MOUNT_BIND] = "read-write",
-		[MOUNT_LINK] = "link",         [MOUNT_FOLDER] = "folder",
-		[MOUNT_PROC] = "proc",         [MOUNT_DEV] = "dev",
+		[MOUNT_RO_BIND] = "read-only",  [MOUNT_BIND] = "read-write",
+		[MOUNT_LINK] = "link",          [MOUNT_FOLDER] = "folder",
+		[MOUNT_COVER_FILE] = "covered", [MOUNT_COVER_DIR] = "covered",
+		[MOUNT_PROC] = "proc",          [MOUNT_DEV] = "dev",
 	};
 
 	if (mount->view) {

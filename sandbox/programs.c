@@ -26,6 +26,12 @@ static const char *const shim_places[] = {
 	NULL,
 };
 
+static const char *const data_places[] = {
+	"data",
+	"../share/legato",
+	NULL,
+};
+
 static bool is_program(const char *path)
 {
 	struct stat st;
@@ -78,6 +84,21 @@ static char *find_own(const char *const *places, const char *installed)
 		}
 	}
 	return is_program(installed) ? text_copy(installed) : NULL;
+}
+
+char *programs_data_folder(void)
+{
+	AUTO_FREE char *own = own_folder();
+
+	for (const char *const *at = data_places; *at; at++) {
+		AUTO_FREE char *folder = text_format("%s/%s", own, *at);
+		AUTO_FREE char *file = text_format("%s/hidden.yaml", folder);
+
+		if (access(file, R_OK) == 0) {
+			return TAKE_PTR(folder);
+		}
+	}
+	return text_copy(LEGATO_DATADIR);
 }
 
 /* Out of "bubblewrap 0.8.0". */

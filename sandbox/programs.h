@@ -25,4 +25,8 @@ void programs_release(struct programs *programs);
 /* The path of a program in PATH, NULL if there is none. Caller frees. */
 char *programs_in_path(const char *name);
 
+/* The folder with the tables (tables.h), found in the same way. Caller frees.
+ */
+char *programs_data_folder(void);
+
 #endif

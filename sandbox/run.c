@@ -20,6 +20,7 @@
 #include "manifest.h"
 #include "owner.h"
 #include "plan.h"
+#include "policy.h"
 #include "programs.h"
 #include "relay.h"
 #include "remote.h"
@@ -38,6 +39,7 @@ struct run {
 	struct signals signals;
 	struct execution execution;
 	struct manifest manifest;
+	struct policy policy;
 	struct mounts mounts;
 	struct env env;
 	struct daemon daemon;
@@ -70,6 +72,7 @@ static void run_release(struct run *run)
 	remote_release(&run->remote, &run->execution);
 	env_release(&run->env);
 	mounts_release(&run->mounts);
+	policy_release(&run->policy);
 	manifest_release(&run->manifest);
 	execution_release(&run->execution);
 	programs_release(&run->programs);
@@ -97,6 +100,7 @@ static void build_env(struct run *run, const char *id,
 			  .git_name = identity.name,
 			  .git_email = identity.email,
 			  .config = &run->spec->config,
+			  .moved = &run->policy.seen.variables,
 		  });
 	identity_release(&identity);
 }
@@ -107,9 +111,9 @@ static int print_plan(struct run *run)
 		text_format("%s/" PLAN_EXECUTION, run->spec->scratch_dir);
 	int code;
 
-	view_declare(&run->manifest, run->spec, path);
-	code = view_plan(&run->mounts, run->spec, &run->manifest, path,
-			 run->programs.shim);
+	view_declare(&run->manifest, run->spec, &run->policy, path);
+	code = view_plan(&run->mounts, run->spec, &run->policy, &run->manifest,
+			 path, run->programs.shim);
 	if (!code) {
 		build_env(run, PLAN_EXECUTION, NULL);
 		plan_print(stdout, run->spec, &run->programs, &run->mounts,
@@ -137,7 +141,7 @@ static void fill_manifest(struct run *run)
 	for (size_t i = 0; i < count; i++) {
 		manifest->command[i] = text_copy(spec->command[i]);
 	}
-	view_declare(manifest, spec, run->execution.path);
+	view_declare(manifest, spec, &run->policy, run->execution.path);
 }
 
 static int make_execution(struct run *run)
@@ -162,7 +166,7 @@ static int make_execution(struct run *run)
 			       run->spec->scratch_dir, lacks);
 	}
 	fill_manifest(run);
-	code = view_plan(&run->mounts, run->spec, &run->manifest,
+	code = view_plan(&run->mounts, run->spec, &run->policy, &run->manifest,
 			 run->execution.path, run->programs.shim);
 	code = code ? code
 		    : view_make(&run->execution, &run->manifest, &run->mounts);
@@ -407,6 +411,7 @@ static int check(struct run *run)
 {
 	int code = programs_find(&run->programs);
 
+	code = code ? code : policy_init(&run->policy, run->spec);
 	return code ? code : daemon_check();
 }
 

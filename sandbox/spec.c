@@ -100,6 +100,30 @@ static int take_variable(struct spec *spec, const char *text)
 			       own ? own : text, false);
 }
 
+/* PATH, PATH:read or PATH:write. */
+static int take_mount(struct spec *spec, const char *text)
+{
+	static const struct {
+		const char *suffix;
+		bool write;
+	} accesses[] = {{":read", false}, {":write", true}};
+	AUTO_FREE char *path = text_copy(text);
+	size_t len = strlen(path);
+	bool write = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(accesses); i++) {
+		size_t tail = strlen(accesses[i].suffix);
+
+		if (len > tail &&
+		    strcmp(text + len - tail, accesses[i].suffix) == 0) {
+			path[len - tail] = '\0';
+			write = accesses[i].write;
+		}
+	}
+	return config_set_flag(&spec->config, CONFIG_MOUNTS, "--mount", path,
+			       write);
+}
+
 static int take_option(struct spec *spec, struct options *options, int option,
 		       char **argv)
 {
@@ -129,6 +153,11 @@ static int take_option(struct spec *spec, struct options *options, int option,
 				       "--default-mounts", optarg, false);
 	case 'e':
 		return take_variable(spec, optarg);
+	case 'o':
+		spec->overlay = true;
+		return 0;
+	case 'M':
+		return take_mount(spec, optarg);
 	case 'd':
 		spec->discard = true;
 		return 0;
@@ -162,6 +191,8 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"config", required_argument, NULL, 'f'},
 		{"default-mounts", required_argument, NULL, 'm'},
 		{"env", required_argument, NULL, 'e'},
+		{"mount", required_argument, NULL, 'M'},
+		{"overlay", no_argument, NULL, 'o'},
 		{"discard", no_argument, NULL, 'd'},
 		{"detach", no_argument, NULL, 'b'},
 		{"nested", no_argument, NULL, 'N'},

@@ -38,6 +38,7 @@ struct spec {
 	int64_t die_after_ns; /* 0: never */
 	bool detach;
 	bool nested; /* sandboxes may be made inside */
+	bool overlay; /* the checkout under a layer in any role */
 	bool discard;
 	bool dry_run;
 	bool debug;

@@ -12,51 +12,22 @@
 #include "failure.h"
 #include "manifest.h"
 #include "path.h"
+#include "policy.h"
 #include "spec.h"
 #include "sys.h"
 
-#define RESOLV_CONF      "/etc/resolv.conf"
-#define VAR_TMP          "/var/tmp"
-#define LINKS_MAX        40   /* as the kernel's */
-#define MOUNT_POINT_MODE 0755 /* as a person's mkdir */
-#define TMP_MODE         01777
-
-/* Read-only where they are. */
-static const char *const system_tops[] = {"/usr", "/etc", "/opt"};
+#define RESOLV_CONF           "/etc/resolv.conf"
+#define VAR_TMP               "/var/tmp"
+#define LINKS_MAX             40   /* as the kernel's */
+#define MOUNT_POINT_MODE      0755 /* as a person's mkdir */
+#define MOUNT_POINT_FILE_MODE 0644
+#define WORK_VIEW             "work"
+#define SHOWN_VIEW            "mount-"
+#define TMP_MODE              01777
 
 /* Links into /usr on a merged system, folders on an older one. */
 static const char *const merged_tops[] = {"/bin",   "/sbin",  "/lib",
 					  "/lib32", "/lib64", "/libx32"};
-
-static void add_mount(struct mounts *mounts, enum mount_kind kind,
-		      const char *source, const char *target)
-{
-	struct mount *list =
-		reallocarray(mounts->list, mounts->count + 1, sizeof(*list));
-
-	die_if_no_memory(!list);
-	mounts->list = list;
-	mounts->list[mounts->count++] = (struct mount){
-		.kind = kind,
-		.source = source ? text_copy(source) : NULL,
-		.target = text_copy(target),
-	};
-}
-
-static void mount_release(struct mount *mount)
-{
-	free(mount->source);
-	free(mount->target);
-}
-
-void mounts_release(struct mounts *mounts)
-{
-	for (size_t i = 0; i < mounts->count; i++) {
-		mount_release(&mounts->list[i]);
-	}
-	free(mounts->list);
-	*mounts = (struct mounts){0};
-}
 
 static void declare_scratch(struct manifest *manifest, const char *name,
 			    const char *execution_path, const char *mount_at)
@@ -68,53 +39,121 @@ static void declare_scratch(struct manifest *manifest, const char *name,
 					   base, mount_at));
 }
 
-void view_declare(struct manifest *manifest, const struct spec *spec,
-		  const char *execution_path)
+/* A view with the real folder beneath it and `masks`, absolute, left out. */
+static void declare_overlay(struct manifest *manifest, const char *name,
+			    const char *base, const char *mount_at,
+			    const struct strv *masks)
 {
-	if (spec->role == ROLE_REVIEW) {
-		die_if_no_memory(
-			manifest_add_view(manifest, "work", MANIFEST_OVERLAY,
-					  spec->checkout, spec->checkout));
+	die_if_no_memory(manifest_add_view(manifest, name, MANIFEST_OVERLAY,
+					   base, mount_at));
+	for (size_t i = 0; i < masks->count; i++) {
+		die_if_no_memory(manifest_add_mask(
+			manifest, name,
+			path_beneath(masks->list[i], mount_at)));
+	}
+}
+
+/* Whether a view stands for the checkout. Where nothing is to be written and
+ * nothing masked the real one will do. */
+static bool has_work_view(const struct spec *spec, const struct policy *policy)
+{
+	return spec->role == ROLE_REVIEW || spec->overlay ||
+	       policy->masks.count > 0;
+}
+
+/* Whether a view stands for a mount of the configuration, to mask what is
+ * hidden in it. */
+static bool has_own_view(const struct shown *shown)
+{
+	return !shown->system && shown->masks.count > 0;
+}
+
+static char *shown_view_name(size_t index)
+{
+	return text_format(SHOWN_VIEW "%zu", index);
+}
+
+void view_declare(struct manifest *manifest, const struct spec *spec,
+		  const struct policy *policy, const char *execution_path)
+{
+	if (has_work_view(spec, policy)) {
+		declare_overlay(manifest, WORK_VIEW, spec->checkout,
+				spec->checkout, &policy->masks);
 	}
 	/* Containers often have HOME=/tmp: then one view is both. */
 	if (strcmp(spec->home, SPEC_TMP) != 0) {
 		declare_scratch(manifest, "home", execution_path, spec->home);
 	}
 	declare_scratch(manifest, "tmp", execution_path, SPEC_TMP);
+	for (size_t i = 0; i < policy->seen.count; i++) {
+		const struct shown *shown = &policy->seen.list[i];
+		AUTO_FREE char *name = shown_view_name(i);
+
+		if (has_own_view(shown)) {
+			declare_overlay(manifest, name, shown->real,
+					shown->target, &shown->masks);
+		}
+	}
 }
 
-static void plan_system(struct mounts *mounts)
+static void plan_merged(struct mounts *mounts)
 {
 	char text[PATH_MAX];
 	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(system_tops); i++) {
-		if (stat(system_tops[i], &st) == 0) {
-			add_mount(mounts, MOUNT_RO_BIND, system_tops[i],
-				  system_tops[i]);
-		}
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(merged_tops); i++) {
 		const char *top = merged_tops[i];
 		ssize_t len = readlink(top, text, sizeof(text) - 1);
 
 		if (len > 0) {
 			text[len] = '\0';
-			add_mount(mounts, MOUNT_LINK, text, top);
+			mounts_add(mounts, MOUNT_LINK, text, top);
 		} else if (stat(top, &st) == 0) {
-			add_mount(mounts, MOUNT_RO_BIND, top, top);
+			mounts_add(mounts, MOUNT_RO_BIND, top, top);
+		}
+	}
+}
+
+static void plan_cover(struct mounts *mounts, const char *path,
+		       const char *rule)
+{
+	struct stat st;
+	bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+	mounts_add(mounts, is_folder ? MOUNT_COVER_DIR : MOUNT_COVER_FILE, NULL,
+		   path)
+		->rule = rule;
+}
+
+/* What has a view of its own is left to plan_views. */
+static void plan_shown(struct mounts *mounts, const struct seen *seen)
+{
+	for (size_t i = 0; i < seen->count; i++) {
+		const struct shown *shown = &seen->list[i];
+		struct mount *mount;
+
+		if (has_own_view(shown)) {
+			continue;
+		}
+		mount = mounts_add(mounts,
+				   shown->write ? MOUNT_BIND : MOUNT_RO_BIND,
+				   shown->real, shown->target);
+		mount->rule = shown->rule;
+		mount->file = shown->file;
+		for (size_t j = 0; j < shown->masks.count; j++) {
+			plan_cover(mounts, shown->masks.list[j], shown->rule);
 		}
 	}
 }
 
 static void plan_own(struct mounts *mounts, const char *shim)
 {
-	add_mount(mounts, MOUNT_PROC, NULL, "/proc");
-	add_mount(mounts, MOUNT_DEV, NULL, "/dev");
-	add_mount(mounts, MOUNT_FOLDER, NULL, "/run");
-	add_mount(mounts, MOUNT_FOLDER, NULL, "/var");
-	add_mount(mounts, MOUNT_LINK, "/run", "/var/run");
-	add_mount(mounts, MOUNT_RO_BIND, shim, VIEW_EXEC_AT);
+	mounts_add(mounts, MOUNT_PROC, NULL, "/proc");
+	mounts_add(mounts, MOUNT_DEV, NULL, "/dev");
+	mounts_add(mounts, MOUNT_FOLDER, NULL, "/run");
+	mounts_add(mounts, MOUNT_FOLDER, NULL, "/var");
+	mounts_add(mounts, MOUNT_LINK, "/run", "/var/run");
+	mounts_add(mounts, MOUNT_RO_BIND, shim, VIEW_EXEC_AT);
 }
 
 /* The path of `link`'s target, with the folder that it is in resolved: "/etc"
@@ -162,88 +201,52 @@ static void plan_resolv_conf(struct mounts *mounts)
 	}
 	if (real && !path_is_within(at, "/etc") &&
 	    !path_is_within(at, "/usr")) {
-		add_mount(mounts, MOUNT_RO_BIND, real, at);
+		mounts_add(mounts, MOUNT_RO_BIND, real, at);
 	}
 }
 
 static void add_view(struct mounts *mounts, const struct manifest_view *view,
-		     const char *execution_path, const char *mount_at)
+		     const char *execution_path, enum mount_kind kind,
+		     const char *mount_at)
 {
 	AUTO_FREE char *source = text_format("%s/" EXECUTION_MOUNT_DIR "/%s",
 					     execution_path, view->name);
 
-	add_mount(mounts, MOUNT_BIND, source, mount_at);
-	mounts->list[mounts->count - 1].view = view->name;
+	mounts_add(mounts, kind, source, mount_at)->view = view->name;
+}
+
+/* A view is there to be written, unless it only masks. */
+static enum mount_kind view_kind(const struct spec *spec, const char *name)
+{
+	bool only_masks =
+		strncmp(name, SHOWN_VIEW, strlen(SHOWN_VIEW)) == 0 ||
+		(strcmp(name, WORK_VIEW) == 0 && spec->role == ROLE_FIND_OUT);
+
+	return only_masks ? MOUNT_RO_BIND : MOUNT_BIND;
 }
 
 static void plan_views(struct mounts *mounts, const struct spec *spec,
 		       const struct manifest *manifest,
 		       const char *execution_path)
 {
-	if (spec->role != ROLE_REVIEW) {
-		add_mount(mounts,
-			  spec->role == ROLE_WORK ? MOUNT_BIND : MOUNT_RO_BIND,
-			  spec->checkout, spec->checkout);
+	if (!manifest_view(manifest, WORK_VIEW)) {
+		mounts_add(mounts,
+			   spec->role == ROLE_WORK ? MOUNT_BIND : MOUNT_RO_BIND,
+			   spec->checkout, spec->checkout);
 	}
 	for (size_t i = 0; i < manifest->n_views; i++) {
-		add_view(mounts, &manifest->views[i], execution_path,
-			 manifest->views[i].mount_at);
+		const struct manifest_view *view = &manifest->views[i];
+
+		add_view(mounts, view, execution_path,
+			 view_kind(spec, view->name), view->mount_at);
 	}
 	/* No link to /tmp: a checkout below it must have a parent that is a
 	 * view, to have its mount point in. */
 	if (strcmp(spec->home, VAR_TMP) != 0 &&
 	    strcmp(spec->checkout, VAR_TMP) != 0) {
 		add_view(mounts, manifest_view(manifest, "tmp"), execution_path,
-			 VAR_TMP);
+			 MOUNT_BIND, VAR_TMP);
 	}
-}
-
-/* By target, so that a parent, which is a prefix, comes first. */
-static int compare_mounts(const void *a, const void *b)
-{
-	const struct mount *left = a;
-	const struct mount *right = b;
-	int order = strcmp(left->target, right->target);
-
-	/* Of two at one place (a home that is /opt) the view stands. */
-	return order ? order : !!right->view - !!left->view;
-}
-
-static void sort_and_merge(struct mounts *mounts)
-{
-	size_t kept = 0;
-
-	qsort(mounts->list, mounts->count, sizeof(*mounts->list),
-	      compare_mounts);
-	for (size_t i = 0; i < mounts->count; i++) {
-		struct mount *mount = &mounts->list[i];
-
-		if (kept > 0 &&
-		    strcmp(mounts->list[kept - 1].target, mount->target) == 0) {
-			mount_release(mount);
-		} else {
-			mounts->list[kept++] = *mount;
-		}
-	}
-	mounts->count = kept;
-}
-
-/* The innermost mount that `mounts->list[index]` lies in, or NULL: the
- * sandbox's root. Parents come first, so it is the nearest one before. */
-static const struct mount *mount_parent(const struct mounts *mounts,
-					size_t index)
-{
-	const struct mount *parent = NULL;
-
-	for (size_t i = 0; i < index; i++) {
-		const struct mount *at = &mounts->list[i];
-
-		if (at->kind != MOUNT_FOLDER && at->kind != MOUNT_LINK &&
-		    path_is_within(mounts->list[index].target, at->target)) {
-			parent = at;
-		}
-	}
-	return parent;
 }
 
 static int check_checkout_untouched(const struct mounts *mounts,
@@ -264,45 +267,72 @@ static int check_checkout_untouched(const struct mounts *mounts,
 }
 
 int view_plan(struct mounts *ret_mounts, const struct spec *spec,
-	      const struct manifest *manifest, const char *execution_path,
-	      const char *shim)
+	      const struct policy *policy, const struct manifest *manifest,
+	      const char *execution_path, const char *shim)
 {
 	*ret_mounts = (struct mounts){0};
-	plan_system(ret_mounts);
+	plan_merged(ret_mounts);
+	plan_shown(ret_mounts, &policy->seen);
 	plan_own(ret_mounts, shim);
 	plan_resolv_conf(ret_mounts);
 	plan_views(ret_mounts, spec, manifest, execution_path);
-	sort_and_merge(ret_mounts);
+	mounts_sort(ret_mounts);
 	return check_checkout_untouched(ret_mounts, spec);
 }
 
-/* mkdir -p of `path` beneath `base`. 0 or -errno. */
-static int make_mount_point(const char *base, const char *path)
+/* mkdir -p of all of `path` but its last name, beneath `base`. Gives the folder
+ * and the name. 0 or -errno. */
+static int make_parents(const char *base, char *path, int *ret_fd,
+			const char **ret_name)
 {
 	AUTO_FD at = sys_openat(AT_FDCWD, base, O_PATH | O_DIRECTORY, 0);
-	AUTO_FREE char *copy = text_copy(path);
-	char *save = NULL;
+	char *slash;
 
-	if (at < 0) {
-		return at;
-	}
-	for (char *name = strtok_r(copy, "/", &save); name;
-	     name = strtok_r(NULL, "/", &save)) {
-		int error = sys_mkdirat(at, name, MOUNT_POINT_MODE);
+	while (at >= 0 && (slash = strchr(path, '/')) != NULL) {
+		int error;
 		int next;
 
+		*slash = '\0';
+		error = sys_mkdirat(at, path, MOUNT_POINT_MODE);
 		if (error && error != -EEXIST) {
 			return error;
 		}
-		next = sys_openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW,
+		next = sys_openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW,
 				  0);
 		if (next < 0) {
 			return next;
 		}
 		sys_close(at);
 		at = next;
+		path = slash + 1;
 	}
+	if (at < 0) {
+		return at;
+	}
+	*ret_name = path;
+	*ret_fd = TAKE_FD(at);
 	return 0;
+}
+
+/* `path` beneath `base`: a folder, or an empty file. 0 or -errno. */
+static int make_mount_point(const char *base, const char *path, bool file)
+{
+	AUTO_FREE char *copy = text_copy(path);
+	AUTO_FD folder = -1;
+	AUTO_FD made = -1;
+	const char *name;
+	int error = make_parents(base, copy, &folder, &name);
+
+	if (error || !*name) {
+		return error;
+	}
+	if (!file) {
+		error = sys_mkdirat(folder, name, MOUNT_POINT_MODE);
+		return error == -EEXIST ? 0 : error;
+	}
+	made = sys_openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW,
+			  MOUNT_POINT_FILE_MODE);
+	return made < 0 ? made : 0;
 }
 
 static int make_mount_points(const struct manifest *manifest,
@@ -310,7 +340,7 @@ static int make_mount_points(const struct manifest *manifest,
 {
 	for (size_t i = 0; i < mounts->count; i++) {
 		const char *target = mounts->list[i].target;
-		const struct mount *parent = mount_parent(mounts, i);
+		const struct mount *parent = mounts_around(mounts, i, target);
 		const struct manifest_view *view =
 			parent && parent->view
 				? manifest_view(manifest, parent->view)
@@ -321,7 +351,8 @@ static int make_mount_points(const struct manifest *manifest,
 			continue;
 		}
 		error = make_mount_point(view->base,
-					 path_beneath(target, parent->target));
+					 path_beneath(target, parent->target),
+					 mounts->list[i].file);
 		if (error) {
 			return failure(EXIT_NOT_SET_UP,
 				       "cannot make the mount point '%s': %s",

@@ -20,48 +20,26 @@
 #ifndef SANDBOX_VIEW_H
 #define SANDBOX_VIEW_H
 
-#include <stddef.h>
-
 #include "compiler.h"
+#include "mounts.h"
 
 struct execution;
+struct policy;
 struct manifest;
 struct spec;
 
 #define VIEW_EXEC_AT "/run/legato/exec" /* where the shim is */
 
-enum mount_kind {
-	MOUNT_RO_BIND,
-	MOUNT_BIND,
-	MOUNT_LINK, /* `source` is the link's text */
-	MOUNT_FOLDER,
-	MOUNT_PROC,
-	MOUNT_DEV,
-};
-
-struct mount {
-	enum mount_kind kind;
-	char *source; /* NULL where the kind has none */
-	char *target;
-	const char *view; /* the manifest's; NULL unless it is a view */
-};
-
-struct mounts {
-	struct mount *list;
-	size_t count;
-};
-
 /* Adds the views of `spec` to the manifest; their folders are below
  * `execution_path`, which need not exist. */
 void view_declare(struct manifest *manifest, const struct spec *spec,
-		  const char *execution_path);
+		  const struct policy *policy, const char *execution_path);
 
 /* The mounts for the manifest's views; `shim` is the path of legato-exec.
- * 0 or an exit code. The manifest must outlive the plan. */
+ * 0 or an exit code. The manifest and the policy must outlive the plan. */
 int view_plan(struct mounts *ret_mounts, const struct spec *spec,
-	      const struct manifest *manifest, const char *execution_path,
-	      const char *shim) MUST_CHECK;
-void mounts_release(struct mounts *mounts);
+	      const struct policy *policy, const struct manifest *manifest,
+	      const char *execution_path, const char *shim) MUST_CHECK;
 
 /* Makes the views' folders, and in them the mount points. 0 or an exit
  * code. */

@@ -50,16 +50,20 @@ static bool parse_line(char *line, struct mountinfo_entry *entry)
 {
 	enum {
 		DEVICE = 2,
+		ROOT = 3,
 		MOUNT_POINT = 4,
 		SEPARATOR_FROM = 6
 	};
 	char *save = NULL;
 	char *field = strtok_r(line, " ", &save);
 	char *mount_at = NULL;
+	char *root = NULL;
 
 	for (int i = 0; field; i++, field = strtok_r(NULL, " ", &save)) {
 		if (i == DEVICE) {
 			entry->dev = parse_device(field);
+		} else if (i == ROOT) {
+			root = field;
 		} else if (i == MOUNT_POINT) {
 			mount_at = field;
 		} else if (i >= SEPARATOR_FROM && strcmp(field, "-") == 0) {
@@ -71,7 +75,9 @@ static bool parse_line(char *line, struct mountinfo_entry *entry)
 		return false;
 	}
 	unescape(mount_at);
+	unescape(root);
 	entry->mount_at = mount_at;
+	entry->root = root;
 	return true;
 }
 

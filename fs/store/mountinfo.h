@@ -19,6 +19,7 @@
 
 struct mountinfo_entry {
 	dev_t dev;
+	const char *root;     /* what of the file system is there: "/" is all */
 	const char *mount_at; /* canonical */
 	const char *type;     /* "ext4", "fuse.legato-fs" */
 };

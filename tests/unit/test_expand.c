@@ -86,15 +86,24 @@ static void what_is_no_path_is_told(void **state)
 	assert_true(expand_valid("/a/..b/c.."));
 }
 
+static void variable(const char *text, const char *wanted, const char *after)
+{
+	const struct expand expand = {.variables = variables};
+	AUTO_FREE char *rest = NULL;
+	AUTO_FREE char *name = expand_variable(&expand, text, &rest);
+
+	assert_string_equal(name ? name : "", wanted);
+	assert_string_equal(rest ? rest : "", after);
+}
+
 static void the_variable_is_told(void **state)
 {
-	const char *rest = NULL;
-	AUTO_FREE char *name = expand_variable("${A:-${B:-/c}/d}/e", &rest);
-
 	(void)state;
-	assert_string_equal(name, "A");
-	assert_string_equal(rest, "/e");
-	assert_null(expand_variable("~/x", &rest));
+	variable("${CARGO_HOME:-~/.cargo}/bin", "CARGO_HOME", "/bin");
+	variable("${NONE:-${CARGO_HOME:-/c}/d}/e", "CARGO_HOME", "/d/e");
+	variable("${NONE:-/c}/d", "", "");
+	variable("${NONE}", "", "");
+	variable("~/x", "", "");
 }
 
 int main(void)
