@@ -24,6 +24,7 @@
 #if LEGATO_FAULT_INJECTION
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 struct fault {
@@ -61,8 +62,13 @@ static int fault_for(const char *call)
 	/* relaxed: only the count matters, nothing is published by it */
 	nth = atomic_fetch_add_explicit(&fault_calls, 1, memory_order_relaxed);
 	nth++;
-	return nth >= fault.from && nth - fault.from < fault.count ? fault.error
-								   : 0;
+	if (nth < fault.from || nth - fault.from >= fault.count) {
+		return 0;
+	}
+	if (fault.error == 0) {
+		kill(getpid(), SIGKILL);
+	}
+	return fault.error;
 }
 
 #define FAULT(call)                                                            \

@@ -11,8 +11,8 @@
  *
  * Faults: built with -Dfault_injection=true, the environment variable
  * LEGATO_FAULT="CALL:K:ERRNO[:N]" (read once, at start) makes the K-th call
- * of sys_CALL, and the N-1 calls after it, fail with ERRNO, a number;
- * "any" for CALL counts all of them.
+ * of sys_CALL, and the N-1 calls after it, fail with ERRNO, a number; with 0
+ * the process is killed (SIGKILL) instead. "any" for CALL counts all of them.
  */
 #ifndef FS_BASE_SYS_H
 #define FS_BASE_SYS_H

@@ -1,6 +1,5 @@
 #include "attrs.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "buf.h"
@@ -126,4 +125,89 @@ int attrs_equal(int a_dirfd, const char *a_name, int b_dirfd,
 	}
 	result = includes(a_dirfd, a_name, b_dirfd, b_name, &b_names, &b_count);
 	return result != 1 ? result : a_count == b_count;
+}
+
+int attrs_each(int dirfd, const char *name, bool is_layer, attrs_fn *fn,
+	       void *arg)
+{
+	AUTO_BUF names = BUF_INIT;
+	int error = list_names(dirfd, name, &names);
+	size_t len;
+
+	for (size_t at = 0; at < names.len && !error; at += len) {
+		const char *attr = names.data + at;
+		char storage[XATTR_NAME_BYTES];
+		const char *seen =
+			is_layer ? xattr_to_view(attr, storage) : attr;
+		AUTO_BUF value = BUF_INIT;
+
+		len = strlen(attr) + 1;
+		if (!seen || !is_compared(seen) || xattr_is_private(attr)) {
+			continue;
+		}
+		error = add_value(&value, dirfd, name, attr);
+		if (is_unreadable(error)) {
+			error = 0;
+			continue;
+		}
+		error = error ? error : fn(seen, value.data, value.len, arg);
+	}
+	return error;
+}
+
+struct copy {
+	int dirfd;
+	const char *name;
+	struct buf kept; /* names, each with its NUL */
+};
+
+static bool is_kept(const struct copy *copy, const char *attr)
+{
+	size_t len;
+
+	for (size_t at = 0; at < copy->kept.len; at += len) {
+		len = strlen(copy->kept.data + at) + 1;
+		if (strcmp(copy->kept.data + at, attr) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An attrs_fn. */
+static int set_one(const char *attr, const void *value, size_t size, void *arg)
+{
+	struct copy *copy = arg;
+	int error =
+		sys_setxattrat(copy->dirfd, copy->name, attr, value, size, 0);
+
+	buf_add(&copy->kept, attr, strlen(attr) + 1);
+	if (error == -EPERM && strncmp(attr, "user.", 5) != 0) {
+		error = 0;
+	}
+	return error ? error : buf_error(&copy->kept);
+}
+
+int attrs_copy(int to_dirfd, const char *to_name, int from_dirfd,
+	       const char *from_name, bool from_layer)
+{
+	struct copy copy = {to_dirfd, to_name, BUF_INIT};
+	AUTO_BUF names = BUF_INIT;
+	int error =
+		attrs_each(from_dirfd, from_name, from_layer, set_one, &copy);
+	size_t len;
+
+	error = error ? error : list_names(to_dirfd, to_name, &names);
+	for (size_t at = 0; at < names.len && !error; at += len) {
+		const char *attr = names.data + at;
+
+		len = strlen(attr) + 1;
+		if (is_compared(attr) && !xattr_is_private(attr) &&
+		    !is_kept(&copy, attr)) {
+			error = sys_removexattrat(to_dirfd, to_name, attr);
+			error = is_unreadable(error) ? 0 : error;
+		}
+	}
+	buf_release(&copy.kept);
+	return error;
 }

@@ -79,9 +79,10 @@ enum change_noise {
 
 /* Where the new side's content is. */
 enum change_place {
-	PLACE_UPPER, /* at `path` */
-	PLACE_BASE,  /* elsewhere: a directory that was renamed shows it */
-	PLACE_LINKS, /* the copy of a base file with several names */
+	PLACE_UPPER,  /* at `path` */
+	PLACE_BASE,   /* elsewhere: a directory that was renamed shows it */
+	PLACE_LINKS,  /* the copy of a base file with several names */
+	PLACE_STAGED, /* kept by an apply until it is done (plan.h) */
 };
 
 struct change_side {

@@ -309,7 +309,8 @@ static int find_taken(struct change *change, struct shown *shown)
 		return 0;
 	}
 	if (change->old_side.kind != KIND_NONE &&
-	    shown->side.kind != KIND_DIR) {
+	    (change->old_side.kind != KIND_DIR ||
+	     shown->side.kind != KIND_DIR)) {
 		error = add_birth(shown);
 	}
 	change->taken_ns = shown->taken_ns;

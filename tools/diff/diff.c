@@ -1,5 +1,7 @@
 #include "diff.h"
 
+#include <string.h>
+
 #include "collect.h"
 #include "hardlinks.h"
 #include "moved.h"
@@ -24,6 +26,20 @@ const struct manifest_view *diff_checkout_view(const struct manifest *manifest)
 	return view;
 }
 
+char *diff_relative_path(const struct manifest_view *view, char *path)
+{
+	size_t len = view->mount_at ? strlen(view->mount_at) : 0;
+
+	if (len > 0 && strncmp(path, view->mount_at, len) == 0 &&
+	    (path[len] == '/' || !path[len])) {
+		path += len;
+	}
+	while (strncmp(path, "./", 2) == 0 || *path == '/') {
+		path += *path == '/' ? 1 : 2;
+	}
+	return strcmp(path, ".") == 0 ? path + 1 : path;
+}
+
 int diff_view(struct diff *diff, const struct execution *execution,
 	      const struct manifest_view *view, unsigned int flags,
 	      struct trouble *trouble)
@@ -35,7 +51,7 @@ int diff_view(struct diff *diff, const struct execution *execution,
 					flags & DIFF_WHOLE, trouble);
 	error = error ? error
 		      : hardlinks_collect(&diff->list, &diff->sides, trouble);
-	error = error ? error : moved_mark(&diff->list, trouble);
+	error = error ? error : moved_mark(&diff->list, &diff->sides, trouble);
 	error = error ? error : noise_mark(&diff->list, &diff->sides);
 	if (!error && flags & DIFF_RENAMES) {
 		error = rename_detect(&diff->list, &diff->sides, trouble);

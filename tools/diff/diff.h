@@ -42,6 +42,10 @@ enum diff_flags {
  * first of all; NULL where the manifest has none. Borrowed. */
 const struct manifest_view *diff_checkout_view(const struct manifest *manifest);
 
+/* A path below the view's root: one below its mount point, as the agent knows
+ * it, is taken too. Points into `path`. */
+char *diff_relative_path(const struct manifest_view *view, char *path);
+
 /* Fills `diff`, which is DIFF_INIT; `flags` are enum diff_flags. -ENOMEM, or as
  * sides_open. */
 int diff_view(struct diff *diff, const struct execution *execution,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_within(const char *path, const char *top)
+bool filter_is_within(const char *path, const char *top)
 {
 	size_t len = strlen(top);
 
@@ -16,8 +16,9 @@ static bool is_within(const char *path, const char *top)
 static bool is_wanted(const struct filter *filter, const struct change *change)
 {
 	for (size_t i = 0; i < filter->n_paths; i++) {
-		if (is_within(change->path, filter->paths[i]) ||
-		    is_within(change_old_path(change), filter->paths[i])) {
+		if (filter_is_within(change->path, filter->paths[i]) ||
+		    filter_is_within(change_old_path(change),
+				     filter->paths[i])) {
 			return true;
 		}
 	}

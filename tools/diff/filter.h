@@ -29,6 +29,9 @@ struct filter_folded {
 	struct change_counts generated;
 };
 
+/* Whether `path` is `top` or lies below it; "" has everything. */
+bool filter_is_within(const char *path, const char *top);
+
 /* Keeps the order. A rename is within the paths if one of its ends is. */
 void filter_apply(struct change_list *list, const struct filter *filter,
 		  struct filter_folded *ret_folded);

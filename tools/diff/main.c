@@ -15,6 +15,7 @@ static const struct verb {
 	const char *name;
 	verb_fn *run;
 } verbs[] = {
+	{"apply", apply_main},
 	{"log", log_main},
 	{NULL, NULL},
 };

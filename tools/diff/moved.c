@@ -45,8 +45,26 @@ static bool is_newer(const struct change *change)
 	const struct change_side *old_side = &change->old_side;
 
 	return change->taken_ns && old_side->kind != KIND_NONE &&
-	       old_side->kind != KIND_DIR &&
 	       old_side->id.ctime_ns > change->taken_ns;
+}
+
+static bool was_made(const struct sides *sides, const struct change_side *side)
+{
+	return side->kind != KIND_NONE &&
+	       applied_contains(&sides->applied, &side->id,
+				side->kind == KIND_DIR);
+}
+
+/* A directory that the view shows from elsewhere in the base, where an apply
+ * was at work since: the view shows what is there now, or no longer. */
+static bool is_echo(const struct change *change, const struct sides *sides)
+{
+	if (change->place == PLACE_BASE && change->new_side.kind != KIND_NONE) {
+		return was_made(sides, &change->new_side) ||
+		       (is_newer(change) && was_made(sides, &change->old_side));
+	}
+	return change->letter == CHANGE_DELETED && is_newer(change) &&
+	       was_made(sides, &change->old_side);
 }
 
 /* What the upper's copy was made from is no longer there. `ids` as from
@@ -60,7 +78,8 @@ static bool is_stale(const struct change *change, const struct origin *ids,
 	return !now || !is_same(&change->origin, now);
 }
 
-int moved_mark(struct change_list *list, struct trouble *trouble)
+int moved_mark(struct change_list *list, const struct sides *sides,
+	       struct trouble *trouble)
 {
 	size_t n;
 	AUTO_FREE struct origin *ids = touched_ids(list, &n);
@@ -77,8 +96,14 @@ int moved_mark(struct change_list *list, struct trouble *trouble)
 		    is_same(&change->origin, &change->old_side.id)) {
 			continue;
 		}
-		change->is_moved = (has_copy && is_stale(change, ids, n)) ||
-				   is_newer(change);
+		if (is_echo(change, sides)) {
+			change->letter = CHANGE_NONE;
+			continue;
+		}
+		change->is_moved = ((has_copy && is_stale(change, ids, n)) ||
+				    (is_newer(change) &&
+				     change->old_side.kind != KIND_DIR)) &&
+				   !was_made(sides, &change->old_side);
 		if (change->is_moved && change->letter != CHANGE_NONE) {
 			trouble_warn(trouble, "base moved", change->path);
 		}

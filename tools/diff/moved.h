@@ -18,9 +18,12 @@
 
 #include "change.h"
 #include "compiler.h"
+#include "sides.h"
 #include "trouble.h"
 
-/* Sets is_moved of each such change, and warns "base moved". 0 or -ENOMEM. */
-int moved_mark(struct change_list *list, struct trouble *trouble) MUST_CHECK;
+/* Sets is_moved of each such change, and warns "base moved". What an apply did
+ * (applied.h) is neither moved nor a change. 0 or -ENOMEM. */
+int moved_mark(struct change_list *list, const struct sides *sides,
+	       struct trouble *trouble) MUST_CHECK;
 
 #endif

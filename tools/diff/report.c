@@ -4,25 +4,14 @@
 
 #include "filter.h"
 
-/* Paths below the view's mount point, as the agent knows them, are taken
- * too. Caller frees the array only. */
+/* The caller frees the array only. */
 static char **relative_paths(const struct report_wish *wish,
 			     const struct manifest_view *view)
 {
 	char **paths = calloc(wish->n_paths + 1, sizeof(*paths));
 
 	for (size_t i = 0; paths && i < wish->n_paths; i++) {
-		char *path = wish->paths[i];
-		size_t len = view->mount_at ? strlen(view->mount_at) : 0;
-
-		if (len > 0 && strncmp(path, view->mount_at, len) == 0 &&
-		    (path[len] == '/' || !path[len])) {
-			path += len;
-		}
-		while (strncmp(path, "./", 2) == 0 || *path == '/') {
-			path += *path == '/' ? 1 : 2;
-		}
-		paths[i] = strcmp(path, ".") == 0 ? path + 1 : path;
+		paths[i] = diff_relative_path(view, wish->paths[i]);
 	}
 	return paths;
 }

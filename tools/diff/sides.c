@@ -18,6 +18,17 @@ static int open_folder(struct layer *layer, const struct execution *execution,
 	return layer_open(layer, execution->dir_fd, path);
 }
 
+static int read_applied(struct sides *sides, const struct execution *execution,
+			const struct manifest_view *view)
+{
+	struct layer folder = {.root_fd = -1};
+	int error = open_folder(&folder, execution, view->name, ".");
+
+	error = error ? error : applied_read(&sides->applied, folder.root_fd);
+	layer_close(&folder);
+	return error;
+}
+
 int sides_open(struct sides *sides, const struct execution *execution,
 	       const struct manifest_view *view)
 {
@@ -34,6 +45,7 @@ int sides_open(struct sides *sides, const struct execution *execution,
 		/* A view of another daemon, or of an older version. */
 		error = error == -ENOENT ? 0 : error;
 	}
+	error = error ? error : read_applied(sides, execution, view);
 	error = error ? error : mask_set_init(&sides->masks, view->masks);
 	error = error ? error
 		      : mask_links_add(&sides->masked_links, &sides->masks,

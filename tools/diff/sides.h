@@ -11,6 +11,7 @@
 #ifndef TOOLS_DIFF_SIDES_H
 #define TOOLS_DIFF_SIDES_H
 
+#include "applied.h"
 #include "compiler.h"
 #include "execution.h"
 #include "layer.h"
@@ -24,6 +25,7 @@ struct sides {
 	struct layer upper;
 	/* Copies of base files, by origin_key; root_fd -1: there are none. */
 	struct layer links;
+	struct applied applied; /* entries of the base that an apply made */
 	/* What the view never shows is in no change, on neither side. */
 	struct mask_set masks;
 	struct mask_links masked_links;

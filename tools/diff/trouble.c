@@ -46,7 +46,7 @@ void trouble_warn(struct trouble *trouble, const char *what, const char *path)
 	AUTO_BUF name = BUF_INIT;
 
 	trouble->n_warnings++;
-	if (trouble->out) {
+	if (trouble->out && !trouble->no_warnings) {
 		add_name(&name, path);
 		fprintf(trouble->out, "warning: %s: %s\n", what, name.data);
 	}

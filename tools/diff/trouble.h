@@ -15,7 +15,8 @@
 #include <stdio.h>
 
 struct trouble {
-	FILE *out; /* borrowed; NULL counts only */
+	FILE *out;        /* borrowed; NULL counts only */
+	bool no_warnings; /* count them only */
 	size_t n_errors;
 	size_t n_warnings;
 };

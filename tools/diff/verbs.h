@@ -19,6 +19,8 @@ typedef int verb_fn(int argc, char **argv);
 /* verb_show.c: the changes themselves; the verbless form. */
 verb_fn show_main;
 
+/* verb_apply.c: takes changes over into the real tree. */
+verb_fn apply_main;
 /* verb_log.c: the journal as a timeline. */
 verb_fn log_main;
 

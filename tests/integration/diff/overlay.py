@@ -80,6 +80,21 @@ class Execution:
         with open(os.path.join(self.folder, b"execution.json"), "w") as file:
             json.dump(manifest, file)
 
+    def add_scratch_view(self, name, mount_at):
+        """Returns its upper."""
+        top = os.path.join(self.folder, b"views", name.encode())
+        os.makedirs(os.path.join(top, b"base"))
+        os.makedirs(os.path.join(top, b"upper"))
+        path = os.path.join(self.folder, b"execution.json")
+        with open(path) as file:
+            manifest = json.load(file)
+        manifest["views"].append({
+            "name": name, "kind": "scratch", "mount_at": mount_at,
+            "base": os.fsdecode(os.path.join(top, b"base"))})
+        with open(path, "w") as file:
+            json.dump(manifest, file)
+        return os.path.join(top, b"upper")
+
     def mount(self):
         # Index and redirects off: the plain format, as in the daemon.
         mount("overlay", self.view,
@@ -103,6 +118,18 @@ class Execution:
                    "--scratch-dir", self.scratch, *options]
         if paths:
             command += ["--", *paths]
+        done = subprocess.run(command, capture_output=True,
+                              stdin=subprocess.DEVNULL)
+        self.errors = done.stderr
+        if done.returncode != status:
+            raise AssertionError(
+                f"{command}: exit status {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def verb(self, verb, *options, status=0):
+        """Output of a verb of legato-diff; checks its exit status."""
+        command = [os.environ.get("LEGATO_DIFF", "legato-diff"), verb,
+                   "--scratch-dir", self.scratch, *options]
         done = subprocess.run(command, capture_output=True,
                               stdin=subprocess.DEVNULL)
         self.errors = done.stderr
@@ -200,6 +227,39 @@ def snapshot(top):
 
     visit(b"")
     return tree
+
+
+def whole(top):
+    """All that can be told of a tree: snapshot() with times of files and the
+    names of each file."""
+    tree = snapshot(top)
+    names = {}
+    for path in sorted(tree):
+        st = os.lstat(os.path.join(top, path))
+        names.setdefault((st.st_dev, st.st_ino), []).append(path)
+    for path in tree:
+        st = os.lstat(os.path.join(top, path))
+        kind = tree[path][0]
+        tree[path] += (st.st_mtime_ns if kind in "fl" else None,
+                       names[st.st_dev, st.st_ino] if kind == "f" else None)
+    return tree
+
+
+def compare_whole(what, got, want, before, links=True):
+    """What is as in `before` but for times or links is no change, so that these
+    don't count there."""
+    def relevant(tree):
+        return {path: entry[:4] if path in before and
+                before[path][:4] == entry[:4]
+                else entry[:6 if links else 5] for path, entry in tree.items()}
+
+    got, want = relevant(got), relevant(want)
+    wrong = sorted(k for k in got.keys() | want.keys()
+                   if got.get(k) != want.get(k))
+    if wrong:
+        raise AssertionError(f"{what}:\n" + "\n".join(
+            f"{k}: got {str(got.get(k))[:300]}, want {str(want.get(k))[:300]}"
+            for k in wrong[:10]))
 
 
 def is_empty_dir(tree, path):
