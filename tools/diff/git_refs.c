@@ -245,11 +245,6 @@ static int collect_names(struct names *names,
 	return error;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int compare_all(struct comparison *comparison)
 {
 	AUTO_NAMES names = {0};
@@ -258,10 +253,7 @@ static int compare_all(struct comparison *comparison)
 	error = error ? error
 		      : load_packed(&comparison->new_packed, comparison, true);
 	error = error ? error : collect_names(&names, comparison);
-	if (names.n > 0) {
-		qsort(names.items, names.n, sizeof(*names.items),
-		      compare_names);
-	}
+	names_sort(&names);
 	for (size_t i = 0; i < names.n && !error; i++) {
 		if (strcmp(names.items[i], STASH_REF) != 0 &&
 		    (i == 0 ||

@@ -17,6 +17,7 @@ static const struct verb {
 } verbs[] = {
 	{"apply", apply_main},
 	{"log", log_main},
+	{"tui", tui_main},
 	{NULL, NULL},
 };
 

@@ -55,6 +55,13 @@ static int read_stream(struct names *names, DIR *dir)
 	}
 }
 
+void names_sort(struct names *names)
+{
+	if (names->n > 0) {
+		qsort(names->items, names->n, sizeof(*names->items), compare);
+	}
+}
+
 int names_read(struct names *names, int dirfd)
 {
 	DIR *dir;
@@ -65,8 +72,8 @@ int names_read(struct names *names, int dirfd)
 	}
 	error = read_stream(names, dir);
 	closedir(dir);
-	if (!error && names->n > 0) {
-		qsort(names->items, names->n, sizeof(*names->items), compare);
+	if (!error) {
+		names_sort(names);
 	}
 	return error;
 }

@@ -31,6 +31,9 @@ int names_read(struct names *names, int dirfd) MUST_CHECK;
 /* Appends a copy; the list is no longer sorted. 0 or -ENOMEM. */
 int names_add(struct names *names, const char *name) MUST_CHECK;
 
+/* After names_add, for names_contain. */
+void names_sort(struct names *names);
+
 bool names_contain(const struct names *names, const char *name);
 
 void names_release(struct names *names);

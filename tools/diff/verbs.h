@@ -24,4 +24,7 @@ verb_fn apply_main;
 /* verb_log.c: the journal as a timeline. */
 verb_fn log_main;
 
+/* verb_tui.c: the same on a terminal, to be marked. */
+verb_fn tui_main;
+
 #endif
