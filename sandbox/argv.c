@@ -1,5 +1,6 @@
 #include "argv.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "env.h"
@@ -92,6 +93,7 @@ void argv_add_shim(struct strv *ret_argv, const struct argv_shim *shim)
 	strv_addf(ret_argv, "%d", shim->error_fd);
 	strv_addf(ret_argv, "%d", shim->command_fd);
 	strv_addf(ret_argv, "%d", shim->launcher_fd);
+	strv_addf(ret_argv, "%" PRIu64, shim->max_pids);
 }
 
 void argv_add_command(struct strv *ret_argv, const char *bwrap, int args_fd,

@@ -10,9 +10,11 @@
 #define SANDBOX_ARGV_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "strv.h"
 
+struct cgroup;
 struct env;
 struct mounts;
 
@@ -20,6 +22,8 @@ struct argv_plan {
 	const struct mounts *mounts;
 	const struct env *env;
 	const char *cwd;
+	const struct cgroup *cgroup; /* that the sandbox is in */
+	uint64_t max_pids;           /* for the shim to set; 0: none */
 	int seccomp_fd;
 	int status_fd;
 	bool nested;     /* the command may make sandboxes */
@@ -35,6 +39,7 @@ struct argv_shim {
 	int error_fd;         /* the real stderr */
 	int command_fd;       /* the command, NUL after each argument */
 	int launcher_fd;      /* where it reports to; -1: nowhere */
+	uint64_t max_pids;    /* 0: no limit */
 };
 
 void argv_add_shim(struct strv *ret_argv, const struct argv_shim *shim);

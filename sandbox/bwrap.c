@@ -12,6 +12,7 @@
 #include <yyjson.h>
 
 #include "argv.h"
+#include "cgroup.h"
 #include "err.h"
 #include "failure.h"
 #include "filter.h"
@@ -107,9 +108,14 @@ static int handed_open(struct handed *handed, struct bwrap *bwrap,
 	return 0;
 }
 
+static int join_cgroup(const void *data)
+{
+	return cgroup_join(data);
+}
+
 static int start(struct bwrap *bwrap, const struct handed *handed,
-		 const char *program, const int fds[3],
-		 const struct signals *signals)
+		 const char *program, const struct argv_plan *plan,
+		 const int fds[3], const struct signals *signals)
 {
 	/* bwrap is the sandbox's init: what it is given stands in
 	 * /proc/1/environ for the command to read. */
@@ -121,6 +127,8 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		.n_keep_fds = HANDED_COUNT,
 		.input_fd = fds[STDIN_FILENO],
 		.output_fd = fds[STDOUT_FILENO],
+		.prepare = plan->cgroup ? join_cgroup : NULL,
+		.prepare_data = plan->cgroup,
 		.ignore_interrupts = true,
 		.die_with_parent = true,
 	};
@@ -129,6 +137,7 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		.error_fd = handed->fds[HANDED_ERROR],
 		.command_fd = handed->fds[HANDED_COMMAND],
 		.launcher_fd = handed->fds[HANDED_SHIM],
+		.max_pids = plan->max_pids,
 	};
 	AUTO_STRV argv = {0};
 
@@ -147,7 +156,8 @@ int bwrap_start(struct bwrap *bwrap, const char *program,
 	/* The sandbox's init becomes our child when bwrap ends before it, so
 	 * that its number stays its own until we have seen it end. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	error = error ? error : start(bwrap, &handed, program, fds, signals);
+	error = error ? error
+		      : start(bwrap, &handed, program, plan, fds, signals);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP, "cannot start '%s': %s",
 			       program, err_text(error));

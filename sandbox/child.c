@@ -51,6 +51,15 @@ static void tie_to_parent(pid_t parent)
 	}
 }
 
+static int prepare(const struct child_options *options)
+{
+	int error =
+		options->prepare ? options->prepare(options->prepare_data) : 0;
+
+	errno = -error;
+	return error;
+}
+
 static _Noreturn void become(const struct child *child, pid_t parent,
 			     char *const argv[],
 			     const struct child_options *options)
@@ -67,7 +76,7 @@ static _Noreturn void become(const struct child *child, pid_t parent,
 	if (options->ignore_interrupts) {
 		ignore_interrupts();
 	}
-	if (set_up_fds(child, options) == 0 &&
+	if (set_up_fds(child, options) == 0 && prepare(options) == 0 &&
 	    (!options->directory || chdir(options->directory) == 0)) {
 		execve(argv[0], argv,
 		       options->environment ? options->environment : environ);

@@ -38,7 +38,10 @@ struct child_options {
 	int input_fd;             /* its stdin, unless no_input */
 	int output_fd;            /* its stdout */
 	char *const *environment; /* NULL: ours */
-	bool no_input;            /* stdin is /dev/null */
+	/* Called before exec; -errno ends the child. NULL: nothing. */
+	int (*prepare)(const void *data);
+	const void *prepare_data;
+	bool no_input; /* stdin is /dev/null */
 	/* In a session of its own, where no key of the terminal reaches it. */
 	bool own_session;
 	/* Started with SIGINT and SIGQUIT ignored. */

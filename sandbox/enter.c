@@ -1,6 +1,7 @@
 #include "enter.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/nsfs.h>
 #include <poll.h>
 #include <sched.h>
@@ -43,15 +44,17 @@ enum {
 enum {
 	CONTEXT_CWD = 0,
 	CONTEXT_NESTED = 1,
-	CONTEXT_ENV = 2,
+	CONTEXT_PIDS = 2,
+	CONTEXT_ENV = 3,
 };
 
-static void add_context(struct strv *context, const struct spec *spec,
-			const struct env *env)
+static void add_context(struct strv *context, const struct enter_given *given)
 {
-	const struct strv *lists[] = {&env->added, &env->passed};
+	const struct strv *lists[] = {&given->env->added, &given->env->passed};
 
-	strv_add_all(context, spec->cwd, spec->nested ? NESTED : "", NULL);
+	strv_add_all(context, given->spec->cwd,
+		     given->spec->nested ? NESTED : "", NULL);
+	strv_addf(context, "%" PRIu64, given->max_pids);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		for (size_t j = 0; j < lists[i]->count; j++) {
 			strv_add(context, lists[i]->list[j]);
@@ -59,8 +62,8 @@ static void add_context(struct strv *context, const struct spec *spec,
 	}
 }
 
-int enter_answer(const struct bwrap *bwrap, const struct spec *spec,
-		 const struct env *env, int *ret_init_fd, int *ret_context_fd)
+int enter_answer(const struct bwrap *bwrap, const struct enter_given *given,
+		 int *ret_init_fd, int *ret_context_fd)
 {
 	AUTO_FD init_fd = -1;
 	AUTO_STRV context = {0};
@@ -73,7 +76,7 @@ int enter_answer(const struct bwrap *bwrap, const struct spec *spec,
 	if (init_fd < 0) {
 		return -errno;
 	}
-	add_context(&context, spec, env);
+	add_context(&context, given);
 	context_fd = strv_to_memory(context.list);
 	if (context_fd < 0) {
 		return context_fd;
@@ -206,6 +209,11 @@ int enter_join(const struct enter *enter)
 		}
 	}
 	return 0;
+}
+
+uint64_t enter_max_pids(const struct enter *enter)
+{
+	return strtoull(enter->context.list[CONTEXT_PIDS], NULL, 10);
 }
 
 char *const *enter_environment(const struct enter *enter)

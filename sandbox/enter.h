@@ -14,6 +14,8 @@
 #ifndef SANDBOX_ENTER_H
 #define SANDBOX_ENTER_H
 
+#include <stdint.h>
+
 #include "compiler.h"
 #include "strv.h"
 
@@ -34,12 +36,19 @@ struct enter {
 		.filter_fd = -1, .ns_fds = { -1, -1, -1, -1, -1, -1 }          \
 	}
 
+/* What the first command was given. */
+struct enter_given {
+	const struct spec *spec;
+	const struct env *env;
+	uint64_t max_pids; /* by the shim; 0: none */
+};
+
 /* The launcher's side: descriptors for the client, the caller's: the init's
  * pidfd, and a file of strings, NUL after each: the folder, "nested" or "",
- * the environment. 0 or -errno; -ESRCH before the sandbox is made. */
-int enter_answer(const struct bwrap *bwrap, const struct spec *spec,
-		 const struct env *env, int *ret_init_fd,
-		 int *ret_context_fd) MUST_CHECK;
+ * how many processes there may be, the environment. 0 or -errno; -ESRCH before
+ * the sandbox is made. */
+int enter_answer(const struct bwrap *bwrap, const struct enter_given *given,
+		 int *ret_init_fd, int *ret_context_fd) MUST_CHECK;
 
 /* Reads and opens what enter_join needs; takes neither descriptor. 0 or
  * -errno, -ESRCH for a sandbox that has ended. */
@@ -48,6 +57,8 @@ int enter_prepare(struct enter *enter, int init_fd, int context_fd) MUST_CHECK;
 /* In a child with one thread: joins all namespaces; its next child is in the
  * sandbox. 0 or -errno. */
 int enter_join(const struct enter *enter) MUST_CHECK;
+
+uint64_t enter_max_pids(const struct enter *enter);
 
 /* The environment of the first command; lives as long as `enter`. */
 char *const *enter_environment(const struct enter *enter);

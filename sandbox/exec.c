@@ -53,6 +53,7 @@ static _Noreturn void become(const struct exec *exec, int command_fd)
 		.error_fd = STDERR_FILENO,
 		.command_fd = command_fd,
 		.launcher_fd = -1,
+		.max_pids = enter_max_pids(&exec->enter),
 	};
 	struct strv argv = {0};
 	int error = enter_confine(&exec->enter);

@@ -1,14 +1,15 @@
 /*
  * legato-exec - the last step into the command, inside the sandbox.
  *
- *	legato-exec IGNORED STDERR COMMAND LAUNCHER
+ *	legato-exec IGNORED STDERR COMMAND LAUNCHER PIDS
  *
  * bwrap runs it instead of the command, for these things: the command comes
  * from the descriptor COMMAND, NUL after each argument, so that it may have
  * more than bwrap allows; the real stderr comes back from the descriptor
  * STDERR (bwrap's own words went to the launcher); other descriptors are
- * closed; the bounding set of capabilities is cut to what is held; signals that
- *the launcher and bwrap ignore mean to the command what they meant to the
+ * closed; there may be PIDS processes, counted in this user namespace (0: any
+ * number); the bounding set of capabilities is cut to what is held; signals
+ *that the launcher and bwrap ignore mean to the command what they meant to the
  *launcher (IGNORED: a bit per signal); the launcher is told through the socket
  *LAUNCHER (-1: none) that the sandbox is made, and given a pidfd of the process
  *that becomes the command; and a command that can't be run says so and exits
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -142,6 +144,15 @@ static void drop_bounding_set(void)
 	}
 }
 
+static void limit_processes(unsigned long long count)
+{
+	const struct rlimit limit = {.rlim_cur = count, .rlim_max = count};
+
+	if (count > 0) {
+		setrlimit(RLIMIT_NPROC, &limit);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char **command = NULL;
@@ -149,7 +160,7 @@ int main(int argc, char **argv)
 	size_t len;
 	int error;
 
-	if (argc != 5 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
+	if (argc != 6 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
 		return EXIT_NOT_EXECUTABLE;
 	}
 	text = read_all(number(argv[3]), &len);
@@ -164,6 +175,7 @@ int main(int argc, char **argv)
 	}
 	report_start(number(argv[4]));
 	close_range(STDERR_FILENO + 1, ~0U, 0);
+	limit_processes(strtoull(argv[5], NULL, 10));
 	drop_bounding_set();
 	restore_signals((unsigned int)number(argv[1]));
 	execvp(command[0], command);

@@ -38,6 +38,8 @@ static const char help[] =
 	"  --discard          throw the changes away at the end\n"
 	"  --detach           don't wait: print the id\n"
 	"  --die-after TIME   end the command after that time (90s, 15m, 8h)\n"
+	"  --limits memory=SIZE,pids=COUNT,cpu=COUNT  of all processes "
+	"together\n"
 	"  --nested           sandboxes may be made inside\n"
 	"  --dry-run          print what would be done\n"
 	"  --debug            each operation into the execution's log\n"

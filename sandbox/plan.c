@@ -107,7 +107,7 @@ static void print_call(FILE *out, const struct spec *spec,
 		print_option(out, &args, i, &env->passed);
 	}
 	fputs(" \\\n    -- " VIEW_EXEC_AT
-	      " 0 STDERR_FD COMMAND_FD LAUNCHER_FD\n",
+	      " 0 STDERR_FD COMMAND_FD LAUNCHER_FD 0\n",
 	      out);
 }
 

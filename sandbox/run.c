@@ -6,7 +6,9 @@
 #include <time.h>
 
 #include "argv.h"
+#include "bounds.h"
 #include "bwrap.h"
+#include "cgroup.h"
 #include "daemon.h"
 #include "detach.h"
 #include "discard.h"
@@ -45,6 +47,8 @@ struct run {
 	struct daemon daemon;
 	struct relay relay;
 	struct bwrap bwrap;
+	struct cgroup cgroup;
+	uint64_t shim_pids; /* what the shim limits */
 	struct remote remote;
 	struct wait wait;
 	struct detach detach;
@@ -181,9 +185,18 @@ static int make_execution(struct run *run)
 	return 0;
 }
 
+static void apply_limits(struct run *run)
+{
+	struct limits limits;
+
+	bounds_from_config(&limits, &run->spec->config);
+	bounds_apply(&limits, run->execution.id, &run->cgroup, &run->shim_pids);
+}
+
 static int start_command(struct run *run)
 {
-	const struct argv_plan plan = {
+	struct argv_plan plan = {
+		.cgroup = &run->cgroup,
 		.mounts = &run->mounts,
 		.env = &run->env,
 		.cwd = run->spec->cwd,
@@ -198,6 +211,8 @@ static int start_command(struct run *run)
 	if (came) {
 		return EXIT_SIGNAL_BASE + came;
 	}
+	apply_limits(run);
+	plan.max_pids = run->shim_pids;
 	error = detach_enter(&run->detach, &run->execution);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP, "cannot detach: %s",
@@ -248,9 +263,17 @@ static int on_remote_enter(void *data, pid_t client, int *ret_init_fd,
 {
 	struct run *run = data;
 
-	(void)client;
-	return enter_answer(&run->bwrap, run->spec, &run->env, ret_init_fd,
-			    ret_context_fd);
+	const struct enter_given given = {
+		.spec = run->spec,
+		.env = &run->env,
+		.max_pids = run->shim_pids,
+	};
+	/* The client's children are in its group. */
+	int error = cgroup_add(&run->cgroup, client);
+
+	return error ? error
+		     : enter_answer(&run->bwrap, &given, ret_init_fd,
+				    ret_context_fd);
 }
 
 static bool on_started(void *data)
@@ -378,6 +401,7 @@ static void remove_folder(struct run *run)
 
 static void finish(struct run *run, int code)
 {
+	cgroup_remove(&run->cgroup);
 	daemon_stop(&run->daemon, &run->execution);
 	signals_take_terminal_back(&run->signals);
 	if (run->started) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bounds.h"
 #include "duration.h"
 #include "err.h"
 #include "execution.h"
@@ -151,6 +152,8 @@ static int take_option(struct spec *spec, struct options *options, int option,
 	case 'm':
 		return config_set_flag(&spec->config, CONFIG_DEFAULT_MOUNTS,
 				       "--default-mounts", optarg, false);
+	case 'l':
+		return bounds_parse(&spec->config, optarg);
 	case 'e':
 		return take_variable(spec, optarg);
 	case 'o':
@@ -194,6 +197,7 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"mount", required_argument, NULL, 'M'},
 		{"overlay", no_argument, NULL, 'o'},
 		{"discard", no_argument, NULL, 'd'},
+		{"limits", required_argument, NULL, 'l'},
 		{"detach", no_argument, NULL, 'b'},
 		{"nested", no_argument, NULL, 'N'},
 		{"die-after", required_argument, NULL, 't'},

@@ -146,9 +146,28 @@ static void plan_shown(struct mounts *mounts, const struct seen *seen)
 	}
 }
 
+/* The kernel asks for root's uid here and for no capability: through
+ * /proc/sys/kernel/core_pattern a command could be run outside. bwrap leaves
+ * /proc/sys as it is, since access(2) says even to root that the folder can't
+ * be written. */
+static void plan_shut_proc(struct mounts *mounts)
+{
+	static const char *const places[] = {
+		"/proc/sys",  "/proc/sysrq-trigger", "/proc/fs",
+		"/proc/acpi", "/proc/scsi",          "/proc/mtrr",
+	};
+
+	for (size_t i = 0; geteuid() == 0 && i < ARRAY_SIZE(places); i++) {
+		if (access(places[i], F_OK) == 0) {
+			mounts_add(mounts, MOUNT_RO_BIND, places[i], places[i]);
+		}
+	}
+}
+
 static void plan_own(struct mounts *mounts, const char *shim)
 {
 	mounts_add(mounts, MOUNT_PROC, NULL, "/proc");
+	plan_shut_proc(mounts);
 	mounts_add(mounts, MOUNT_DEV, NULL, "/dev");
 	mounts_add(mounts, MOUNT_FOLDER, NULL, "/run");
 	mounts_add(mounts, MOUNT_FOLDER, NULL, "/var");
