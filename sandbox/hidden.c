@@ -150,7 +150,9 @@ static void add_text(struct hidden *hidden, struct memo *memo,
 		expand_path(expand, text, &paths);
 	}
 	for (size_t i = 0; i < paths.count; i++) {
-		add_path(hidden, memo, rule, paths.list[i], except);
+		if (i == 0 || strcmp(paths.list[i], paths.list[0]) != 0) {
+			add_path(hidden, memo, rule, paths.list[i], except);
+		}
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "failure.h"
-#include "path.h"
+#include "repo.h"
 #include "spec.h"
 
 /* The rules of the configuration, and what this run has to hide of its own. */
@@ -26,34 +26,46 @@ static void add_rules(struct policy *policy, const struct spec *spec)
 	}
 }
 
-/* A checkout is shown; what is hidden in it is masked by its view, if it has
- * one. */
-static int check_checkout(struct policy *policy, const struct spec *spec)
+/* A checkout and its repository are shown; what is hidden in them is masked by
+ * their view, if they have one. `what` they are called in the line. */
+static int find_masks(const struct policy *policy, const struct spec *spec,
+		      const char *what, const char *folder, struct strv *masks)
 {
-	const struct hidden_rule *rule =
-		hidden_around(&policy->hidden, spec->checkout);
+	const struct hidden_rule *rule = hidden_around(&policy->hidden, folder);
 	struct hidden_hits hits;
 	int code = 0;
 
 	if (rule) {
 		return failure(EXIT_NOT_SET_UP,
-			       "checkout '%s' is never seen, by the rule %s",
-			       spec->checkout, rule->name);
+			       "%s '%s' is never seen, by the rule %s", what,
+			       folder, rule->name);
 	}
-	hidden_find_within(&policy->hidden, spec->checkout, &hits);
+	hidden_find_within(&policy->hidden, folder, &hits);
 	for (size_t i = 0; i < hits.count; i++) {
-		strv_add(&policy->masks, hits.list[i].at);
+		strv_add(masks, hits.list[i].at);
 	}
 	if (hits.count > 0 && spec->role == ROLE_WORK && !spec->overlay) {
 		code = failure(EXIT_NOT_SET_UP,
-			       "checkout '%s' holds '%s', which is never seen, "
-			       "by the rule %s: only a view can mask it, see "
+			       "%s '%s' holds '%s', which is never seen, by "
+			       "the rule %s: only a view can mask it, see "
 			       "--overlay",
-			       spec->checkout, hits.list[0].at,
+			       what, folder, hits.list[0].at,
 			       hits.list[0].rule->name);
 	}
 	hidden_hits_release(&hits);
 	return code;
+}
+
+static int check_checkout(struct policy *policy, const struct spec *spec)
+{
+	int code = find_masks(policy, spec, "checkout", spec->checkout,
+			      &policy->masks);
+
+	code = code ? code : repo_find(spec->checkout, &policy->git);
+	return code || !policy->git
+		       ? code
+		       : find_masks(policy, spec, "repository", policy->git,
+				    &policy->git_masks);
 }
 
 int policy_init(struct policy *ret_policy, const struct spec *spec)
@@ -92,6 +104,8 @@ void policy_release(struct policy *policy)
 	hidden_release(&policy->hidden);
 	tables_release(&policy->tables);
 	strv_release(&policy->masks);
+	strv_release(&policy->git_masks);
+	free(policy->git);
 	free(policy->cwd);
 	*policy = (struct policy){0};
 }

@@ -23,6 +23,8 @@ struct policy {
 	struct hidden hidden;
 	struct seen seen;
 	struct strv masks; /* absolute places in the checkout */
+	char *git;         /* the repository, where it lies outside; or NULL */
+	struct strv git_masks;
 	/* private */
 	char *cwd;
 };

@@ -37,7 +37,7 @@ struct spec {
 	struct config config;
 	int64_t die_after_ns; /* 0: never */
 	bool detach;
-	bool nested; /* sandboxes may be made inside */
+	bool nested;  /* sandboxes may be made inside */
 	bool overlay; /* the checkout under a layer in any role */
 	bool discard;
 	bool dry_run;

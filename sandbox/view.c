@@ -22,6 +22,7 @@
 #define MOUNT_POINT_MODE      0755 /* as a person's mkdir */
 #define MOUNT_POINT_FILE_MODE 0644
 #define WORK_VIEW             "work"
+#define GIT_VIEW              "git"
 #define SHOWN_VIEW            "mount-"
 #define TMP_MODE              01777
 
@@ -53,12 +54,11 @@ static void declare_overlay(struct manifest *manifest, const char *name,
 	}
 }
 
-/* Whether a view stands for the checkout. Where nothing is to be written and
- * nothing masked the real one will do. */
-static bool has_work_view(const struct spec *spec, const struct policy *policy)
+/* Whether a view stands for the checkout, or its repository. Where nothing is
+ * to be written and nothing masked the real one will do. */
+static bool has_view(const struct spec *spec, const struct strv *masks)
 {
-	return spec->role == ROLE_REVIEW || spec->overlay ||
-	       policy->masks.count > 0;
+	return spec->role == ROLE_REVIEW || spec->overlay || masks->count > 0;
 }
 
 /* Whether a view stands for a mount of the configuration, to mask what is
@@ -76,9 +76,13 @@ static char *shown_view_name(size_t index)
 void view_declare(struct manifest *manifest, const struct spec *spec,
 		  const struct policy *policy, const char *execution_path)
 {
-	if (has_work_view(spec, policy)) {
+	if (has_view(spec, &policy->masks)) {
 		declare_overlay(manifest, WORK_VIEW, spec->checkout,
 				spec->checkout, &policy->masks);
+	}
+	if (policy->git && has_view(spec, &policy->git_masks)) {
+		declare_overlay(manifest, GIT_VIEW, policy->git, policy->git,
+				&policy->git_masks);
 	}
 	/* Containers often have HOME=/tmp: then one view is both. */
 	if (strcmp(spec->home, SPEC_TMP) != 0) {
@@ -239,19 +243,25 @@ static enum mount_kind view_kind(const struct spec *spec, const char *name)
 {
 	bool only_masks =
 		strncmp(name, SHOWN_VIEW, strlen(SHOWN_VIEW)) == 0 ||
-		(strcmp(name, WORK_VIEW) == 0 && spec->role == ROLE_FIND_OUT);
+		(spec->role == ROLE_FIND_OUT && !spec->overlay &&
+		 (strcmp(name, WORK_VIEW) == 0 || strcmp(name, GIT_VIEW) == 0));
 
 	return only_masks ? MOUNT_RO_BIND : MOUNT_BIND;
 }
 
 static void plan_views(struct mounts *mounts, const struct spec *spec,
+		       const struct policy *policy,
 		       const struct manifest *manifest,
 		       const char *execution_path)
 {
+	enum mount_kind real =
+		spec->role == ROLE_WORK ? MOUNT_BIND : MOUNT_RO_BIND;
+
 	if (!manifest_view(manifest, WORK_VIEW)) {
-		mounts_add(mounts,
-			   spec->role == ROLE_WORK ? MOUNT_BIND : MOUNT_RO_BIND,
-			   spec->checkout, spec->checkout);
+		mounts_add(mounts, real, spec->checkout, spec->checkout);
+	}
+	if (policy->git && !manifest_view(manifest, GIT_VIEW)) {
+		mounts_add(mounts, real, policy->git, policy->git);
 	}
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		const struct manifest_view *view = &manifest->views[i];
@@ -294,7 +304,7 @@ int view_plan(struct mounts *ret_mounts, const struct spec *spec,
 	plan_shown(ret_mounts, &policy->seen);
 	plan_own(ret_mounts, shim);
 	plan_resolv_conf(ret_mounts);
-	plan_views(ret_mounts, spec, manifest, execution_path);
+	plan_views(ret_mounts, spec, policy, manifest, execution_path);
 	mounts_sort(ret_mounts);
 	return check_checkout_untouched(ret_mounts, spec);
 }
