@@ -29,30 +29,18 @@ size_t tui_selected(const struct tui *tui)
 	return row->is_dir ? tui->marks.list->n : row->first;
 }
 
-/* As a patch_text without hunks, which is how the right side is drawn. */
-static int show_overview(struct tui *tui)
+/* Any text on the right side: as a patch without hunks. */
+static int show_text(struct tui *tui, struct buf *text)
 {
-	const struct report_view *view = tui->view;
-	AUTO_BUF text = BUF_INIT;
 	size_t n = 0;
 
-	odd_add_lines(&text, &view->odd, " ", "", MAX_ODD);
-	for (size_t i = 0; i < view->stories.n; i++) {
-		git_story_add_lines(&text, &view->stories.items[i], " ", "",
-				    MAX_COMMITS);
-	}
-	fold_add_lines(&text, &view->fold, " ", MAX_GROUPS);
-	if (text.len == 0) {
-		buf_adds(&text,
-			 " Nothing odd, nothing of git, nothing folded.\n");
-	}
 	patch_text_release(&tui->patch);
-	for (size_t i = 0; i < text.len; i++) {
-		n += text.data[i] == '\n';
+	for (size_t i = 0; i < text->len; i++) {
+		n += text->data[i] == '\n';
 	}
 	tui->patch.lines = calloc(n + 1, sizeof(*tui->patch.lines));
-	tui->patch.len = text.len;
-	tui->patch.whole = buf_detach(&text);
+	tui->patch.len = text->len;
+	tui->patch.whole = buf_detach(text);
 	if (!tui->patch.lines || !tui->patch.whole) {
 		return -ENOMEM;
 	}
@@ -64,8 +52,27 @@ static int show_overview(struct tui *tui)
 		at += line->len + 1;
 	}
 	tui->has_overview = true;
+	tui->in_patch = false;
 	tui->top_line = 0;
 	return 0;
+}
+
+static int show_overview(struct tui *tui)
+{
+	const struct report_view *view = tui->view;
+	AUTO_BUF text = BUF_INIT;
+
+	odd_add_lines(&text, &view->odd, " ", "", MAX_ODD);
+	for (size_t i = 0; i < view->stories.n; i++) {
+		git_story_add_lines(&text, &view->stories.items[i], " ", "",
+				    MAX_COMMITS);
+	}
+	fold_add_lines(&text, &view->fold, " ", MAX_GROUPS);
+	if (text.len == 0) {
+		buf_adds(&text,
+			 " Nothing odd, nothing of git, nothing folded.\n");
+	}
+	return show_text(tui, &text);
 }
 
 /* The patch of the selected row, nothing for a directory. */
@@ -123,6 +130,43 @@ static bool ask(const char *question, char *answer, size_t size)
 	return got != ERR && *answer;
 }
 
+static bool has_marks(struct tui *tui)
+{
+	bool has = marks_count(&tui->marks) > 0;
+
+	if (!has) {
+		snprintf(tui->message, sizeof(tui->message),
+			 " Nothing is marked: space marks");
+	}
+	return has;
+}
+
+static int apply_marked(struct tui *tui)
+{
+	AUTO_BUF question = BUF_INIT;
+	AUTO_BUF told = BUF_INIT;
+	char answer[MAX_NAME] = "";
+	int error;
+
+	buf_addf(&question, " Take over %zu marked into ",
+		 marks_count(&tui->marks));
+	buf_add_quoted(&question, tui->view->view->base);
+	buf_adds(&question, "? y, n: ");
+	if (!has_marks(tui) || !ask(question.data, answer, sizeof(answer)) ||
+	    strcmp(answer, "y") != 0) {
+		return 0;
+	}
+	error = tui_apply_marked(tui, &told, &tui->is_done);
+	if (error) {
+		return error;
+	}
+	if (tui->is_done) {
+		buf_add(&tui->told, told.data, told.len);
+		return 0;
+	}
+	return show_text(tui, &told);
+}
+
 /* Never over a file that is there. */
 static int write_patch(const char *name, const struct buf *text)
 {
@@ -142,9 +186,7 @@ static int export_marked(struct tui *tui)
 	size_t n = marks_count(&tui->marks);
 	int error;
 
-	if (n == 0) {
-		snprintf(tui->message, sizeof(tui->message),
-			 " Nothing is marked: space marks");
+	if (!has_marks(tui)) {
 		return 0;
 	}
 	if (!ask(" Write a patch of the marked to: ", name, sizeof(name))) {
@@ -332,10 +374,11 @@ static int handle_key(struct tui *tui, int key)
 		go_hunk(tui, false);
 		return 0;
 	case 'o':
-		tui->in_patch = false;
 		return show_overview(tui);
 	case 'a':
 		return toggle_noise(tui);
+	case 'A':
+		return apply_marked(tui);
 	case 'e':
 		return export_marked(tui);
 	case '?':
@@ -363,7 +406,7 @@ static int loop(struct tui *tui)
 			continue;
 		}
 		error = handle_key(tui, key);
-		if (error) {
+		if (error || tui->is_done) {
 			return error;
 		}
 	}
@@ -406,6 +449,7 @@ int tui_run(const struct report *report, const struct report_view *view)
 		.report = report,
 		.view = view,
 		.format = {.prefix = "", .terminal = true, .trouble = &trouble},
+		.told = BUF_INIT,
 	};
 	int error = prepare(&tui);
 
@@ -414,8 +458,10 @@ int tui_run(const struct report *report, const struct report_view *view)
 		if (!error) {
 			error = loop(&tui);
 			endwin();
+			fputs(tui.told.data, stdout);
 		}
 	}
+	buf_release(&tui.told);
 	patch_text_release(&tui.patch);
 	tree_rows_release(&tui.tree);
 	marks_release(&tui.marks);

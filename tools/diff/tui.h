@@ -4,10 +4,12 @@
  * On the left the tree of what changed, on the right the patch of the selected
  * file, or the overview (what is odd, git's story, what is folded); on a narrow
  * terminal one of both. Files, folders and hunks are marked; the marked can be
- * written as a patch.
+ * written as a patch, or taken over into the base; the latter is the last thing
+ * that is done, since the list is another one after that.
  *
- * tui_draw.c puts the state on the screen, tui.c changes it by keys, and
- * verb_tui.c is the program around it. Only these use ncurses.
+ * tui_draw.c puts the state on the screen, tui.c changes it by keys,
+ * tui_apply.c takes over, and verb_tui.c is the program around it. Only these
+ * use ncurses.
  *
  * Threads: main thread only.
  */
@@ -38,6 +40,8 @@ struct tui {
 	size_t top_row;  /* first on the screen */
 	size_t top_line; /* of the patch */
 	char message[160];
+	bool is_done;    /* leave */
+	struct buf told; /* what is to be told after that */
 };
 
 /* Shows it until the person leaves. 0 or -errno: -ENOMEM, -ENOTTY where this
@@ -56,6 +60,11 @@ size_t tui_patch_height(void);
 
 /* The change of the selected row; list.n where it is a directory. */
 size_t tui_selected(const struct tui *tui);
+
+/* Takes the marked over into the base; what there is to say of it is added to
+ * `told`, in lines. *ret_done: it was written. -ENOMEM. */
+int tui_apply_marked(const struct tui *tui, struct buf *told,
+		     bool *ret_done) MUST_CHECK;
 
 /* Adds the marked changes as patches that git apply takes. */
 int tui_marked_patch(const struct tui *tui, struct buf *out) MUST_CHECK;

@@ -233,9 +233,9 @@ static void draw_bars(const struct tui *tui)
 		tui->message[0] ? tui->message
 		: tui->in_patch
 			? " space: mark hunk  n p: hunks  Tab: back  "
-			  "e: export marked  ?: help  q: quit"
+			  "A: apply  e: export  ?: help  q: quit"
 			: " space: mark  Tab: into the patch  o: overview"
-			  "  e: export marked  ?: help  q: quit");
+			  "  A: apply  e: export  ?: help  q: quit");
 	fill(&foot);
 	attrset(A_NORMAL);
 }
@@ -252,6 +252,7 @@ static void draw_help(void)
 		" n p           next, previous hunk  ",
 		" o             overview             ",
 		" a             with what is folded  ",
+		" A             take the marked over ",
 		" e             export the marked    ",
 		" q             quit                 ",
 	};

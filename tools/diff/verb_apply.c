@@ -167,8 +167,9 @@ static void tell_result(const struct arguments *arguments,
 			const struct apply_result *result)
 {
 	AUTO_BUF counts = BUF_INIT;
-	size_t n_folded =
-		result->folded.git.total + result->folded.ignored.total;
+	size_t n_folded = result->folded.git.total +
+			  result->folded.ignored.total +
+			  result->folded.generated.total;
 
 	fflush(stdout);
 	if (result->has_finished_other) {
@@ -176,7 +177,8 @@ static void tell_result(const struct arguments *arguments,
 	}
 	if (n_folded > 0) {
 		fprintf(stderr,
-			"note: left out %zu ignored or git's own; --all takes "
+			"note: left out %zu ignored, generated or git's own; "
+			"--all takes "
 			"them\n",
 			n_folded);
 	}

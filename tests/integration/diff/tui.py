@@ -92,9 +92,9 @@ def browse(new):
         terminal.keys("Enter", "a")
         terminal.screen("M edited", "x (generated)")
         terminal.keys("?")
-        terminal.screen("export the marked")
+        terminal.screen("take the marked over")
         terminal.keys("?", "o")
-        terminal.screen("direnv", gone=["export the marked "])
+        terminal.screen("direnv", gone=["take the marked over "])
         terminal.keys("q")
         terminal.screen("STATUS 0")
 
@@ -132,6 +132,42 @@ def mark_and_export(new):
     assert not os.path.exists(os.path.join(execution.base, b".envrc"))
 
 
+def mark_and_apply(new):
+    execution = sample(new)
+    edited = os.path.join(execution.base, b"dir/edited")
+    with Terminal(execution) as terminal:
+        terminal.screen("0 marked")
+        terminal.keys("j", "j")
+        terminal.screen("-line 3")
+        terminal.keys("Tab", "n", "n", "Space", "A")
+        terminal.screen("Take over 1 marked into")
+        terminal.keys("n", "Enter")
+        terminal.screen("|-line 30")
+        with open(edited, "rb") as file:
+            assert b"changed" not in file.read()
+        terminal.keys("A", "y", "Enter")
+        terminal.screen("taken over: M 1", "STATUS 0")
+    with open(edited, "rb") as file:
+        lines = file.read().split(b"\n")
+    expect([line for line in lines if line.startswith(b"changed")],
+           [b"changed 30"])
+    assert os.path.exists(os.path.join(execution.base, b"gone"))
+    # A conflict is told, and the browser stays.
+    execution.set_origin(b"dir/edited", b"dir/edited")
+    put(edited, b"somebody else's\n")
+    with Terminal(execution) as terminal:
+        terminal.screen("0 marked")
+        terminal.keys("j", "j", "Space", "A")
+        terminal.screen("Take over 1 marked into")
+        terminal.keys("y", "Enter")
+        terminal.screen("1 in conflict, nothing was written",
+                        "dir/edited", "1 marked")
+        terminal.keys("q")
+        terminal.screen("STATUS 0")
+    with open(edited, "rb") as file:
+        expect(file.read(), b"somebody else's\n")
+
+
 def narrow_and_empty(new):
     execution = sample(new)
     with Terminal(execution, columns=40, lines=10) as terminal:
@@ -162,7 +198,7 @@ def no_terminal(new):
         expect(done.stderr.count(b"\n"), 1)
 
 
-TESTS = [browse, mark_and_export, narrow_and_empty, no_terminal]
+TESTS = [browse, mark_and_export, mark_and_apply, narrow_and_empty, no_terminal]
 
 
 def main():
