@@ -11,7 +11,7 @@
 #include "parity.h"
 
 #define SOME 300
-#define MANY 4000
+#define MANY 2500
 
 static void make_entries(const char *dir, int from, int to, int step)
 {
