@@ -8,6 +8,7 @@
 #include "duration.h"
 #include "err.h"
 #include "failure.h"
+#include "quota.h"
 #include "requests.h"
 #include "state.h"
 #include "usage.h"
@@ -75,6 +76,7 @@ static yyjson_mut_val *entry_to_json(yyjson_mut_doc *doc,
 	}
 	yyjson_mut_obj_add_sint(doc, object, "size_bytes",
 				entry_size_bytes(entry));
+	quota_add_json(doc, object, entry);
 	add_views(doc, object, manifest);
 	return object;
 }
@@ -235,6 +237,7 @@ static void show_text(const struct entry *entry)
 	size_format(size, sizeof(size), entry_size_bytes(entry));
 	print_field("size", size);
 	print_field("folder", entry->execution.path);
+	quota_print(entry);
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		const struct manifest_view *view = &manifest->views[i];
 

@@ -14,6 +14,7 @@ static const char help[] =
 	"       legato-sandbox kill [--signal SIGNAL] [--grace TIME] ID...\n"
 	"       legato-sandbox ls [--json]\n"
 	"       legato-sandbox show [--json] [--stats] ID\n"
+	"       legato-sandbox quota ID [LIMITS | recount]\n"
 	"       legato-sandbox discard ID...\n"
 	"       legato-sandbox sweep [--all] [--dry-run] [--keep-for TIME]\n"
 	"                            [--keep-size SIZE]\n"
@@ -32,6 +33,8 @@ static const char help[] =
 	"  --config FILE      default: $XDG_CONFIG_HOME/legato/config.yaml\n"
 	"  --overlay          the checkout under a layer in any role\n"
 	"  --mount PATH[:read|:write]  show this, too\n"
+	"  --quota LIMITS     size=20G,files=1M,min_free=1G: what it may "
+	"write\n"
 	"  --env NAME[=VALUE] set a variable, or let one pass\n"
 	"  --default-mounts true|false  show agents' state, toolchains, "
 	"caches\n"
@@ -57,6 +60,7 @@ static const struct {
 	{"kill", verb_kill},   {"ls", verb_ls},
 	{"show", verb_show},   {"discard", verb_discard},
 	{"sweep", verb_sweep}, {"config", verb_config},
+	{"quota", verb_quota},
 };
 
 /* 0, 1 and 2 are there, and nothing else of our caller's reaches a child. */

@@ -126,6 +126,31 @@ static int print_plan(struct run *run)
 	return code;
 }
 
+/* The values were checked when they were set. */
+static int set_quota(struct manifest *manifest, const struct config *config)
+{
+	static const struct {
+		const char *name;
+		enum config_key key;
+	} keys[] = {
+		{"size", CONFIG_QUOTA_SIZE},
+		{"files", CONFIG_QUOTA_FILES},
+		{"min_free", CONFIG_QUOTA_MIN_FREE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *value = config->values[keys[i].key].text;
+
+		if (value &&
+		    quota_parse_value(keys[i].name, value, &manifest->quota)) {
+			return failure(EXIT_NOT_SET_UP,
+				       "cannot use quota '%s=%s'", keys[i].name,
+				       value);
+		}
+	}
+	return 0;
+}
+
 static void fill_manifest(struct run *run)
 {
 	struct manifest *manifest = &run->manifest;
@@ -170,8 +195,11 @@ static int make_execution(struct run *run)
 			       run->spec->scratch_dir, lacks);
 	}
 	fill_manifest(run);
-	code = view_plan(&run->mounts, run->spec, &run->policy, &run->manifest,
-			 run->execution.path, run->programs.shim);
+	code = set_quota(&run->manifest, &run->spec->config);
+	code = code ? code
+		    : view_plan(&run->mounts, run->spec, &run->policy,
+				&run->manifest, run->execution.path,
+				run->programs.shim);
 	code = code ? code
 		    : view_make(&run->execution, &run->manifest, &run->mounts);
 	if (code) {

@@ -15,6 +15,7 @@
 #include "failure.h"
 #include "mountinfo.h"
 #include "path.h"
+#include "quota_limits.h"
 #include "resolve.h"
 #include "usage.h"
 
@@ -125,6 +126,46 @@ static int take_mount(struct spec *spec, const char *text)
 			       write);
 }
 
+/* "size=20G,files=1M": each item is a key of the configuration. */
+static int take_quota(struct spec *spec, const char *text)
+{
+	static const struct {
+		const char *name;
+		enum config_key key;
+	} keys[] = {
+		{"size=", CONFIG_QUOTA_SIZE},
+		{"files=", CONFIG_QUOTA_FILES},
+		{"min_free=", CONFIG_QUOTA_MIN_FREE},
+	};
+	struct quota_limits limits = QUOTA_LIMITS_NONE;
+	const char *bad;
+
+	if (quota_parse(text, &limits, &bad)) {
+		return failure(EXIT_USAGE, "bad value of '--quota': '%s'", bad);
+	}
+	for (const char *item = text; item; item = strchr(item, ',')) {
+		item += *item == ',';
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+			size_t len = strlen(keys[i].name);
+			AUTO_FREE char *value = NULL;
+			int code;
+
+			if (strncmp(item, keys[i].name, len) != 0) {
+				continue;
+			}
+			value = text_format("%.*s",
+					    (int)strcspn(item + len, ","),
+					    item + len);
+			code = config_set_flag(&spec->config, keys[i].key,
+					       "--quota", value, false);
+			if (code) {
+				return code;
+			}
+		}
+	}
+	return 0;
+}
+
 static int take_option(struct spec *spec, struct options *options, int option,
 		       char **argv)
 {
@@ -154,6 +195,8 @@ static int take_option(struct spec *spec, struct options *options, int option,
 				       "--default-mounts", optarg, false);
 	case 'l':
 		return bounds_parse(&spec->config, optarg);
+	case 'q':
+		return take_quota(spec, optarg);
 	case 'e':
 		return take_variable(spec, optarg);
 	case 'o':
@@ -193,6 +236,7 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"scratch-dir", required_argument, NULL, 's'},
 		{"config", required_argument, NULL, 'f'},
 		{"default-mounts", required_argument, NULL, 'm'},
+		{"quota", required_argument, NULL, 'q'},
 		{"env", required_argument, NULL, 'e'},
 		{"mount", required_argument, NULL, 'M'},
 		{"overlay", no_argument, NULL, 'o'},

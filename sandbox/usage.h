@@ -25,6 +25,7 @@ int verb_kill(int argc, char **argv);
 int verb_discard(int argc, char **argv);
 int verb_sweep(int argc, char **argv);
 int verb_config(int argc, char **argv);
+int verb_quota(int argc, char **argv);
 
 /* The options of the verbs other than run. */
 enum {

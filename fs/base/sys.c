@@ -1,6 +1,7 @@
 #include "sys.h"
 
 #include <fcntl.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <sched.h>
@@ -235,6 +236,46 @@ int sys_fallocate(int fd, int mode, off_t off, off_t size)
 {
 	FAULT(fallocate);
 	return RETRY(fallocate(fd, mode, off, size));
+}
+
+static int next_data(int fd, off_t off, off_t *ret_start, off_t *ret_end)
+{
+	off_t start = lseek(fd, off, SEEK_DATA);
+	off_t end = start < 0 ? start : lseek(fd, start, SEEK_HOLE);
+
+	if (end < 0) {
+		return -errno;
+	}
+	*ret_start = start;
+	*ret_end = end;
+	return 0;
+}
+
+int sys_next_extent(int fd, off_t off, off_t *ret_start, off_t *ret_end)
+{
+	/* Room for one extent behind the head. */
+	union {
+		struct fiemap map;
+		char bytes[sizeof(struct fiemap) +
+			   sizeof(struct fiemap_extent)];
+	} ask = {.map = {.fm_start = (uint64_t)off,
+			 .fm_length = FIEMAP_MAX_OFFSET - (uint64_t)off,
+			 .fm_extent_count = 1}};
+	struct fiemap_extent extent;
+
+	FAULT(next_extent);
+	if (ioctl(fd, FS_IOC_FIEMAP, &ask)) {
+		return errno == EOPNOTSUPP || errno == ENOTTY
+			       ? next_data(fd, off, ret_start, ret_end)
+			       : -errno;
+	}
+	if (!ask.map.fm_mapped_extents) {
+		return -ENXIO;
+	}
+	memcpy(&extent, ask.bytes + sizeof(struct fiemap), sizeof(extent));
+	*ret_start = (off_t)extent.fe_logical;
+	*ret_end = (off_t)(extent.fe_logical + extent.fe_length);
+	return 0;
 }
 
 int sys_fsync(int fd)

@@ -47,6 +47,11 @@ int sys_clone(int to, int from) MUST_CHECK;
 off_t sys_lseek(int fd, off_t off, int whence) MUST_CHECK;
 int sys_ftruncate(int fd, off_t size) MUST_CHECK;
 int sys_fallocate(int fd, int mode, off_t off, off_t size) MUST_CHECK;
+/* The first range at or after `off` that has blocks on the disk, whether they
+ * were written to or not. -ENXIO: there is none. A disk that does not say so
+ * exactly tells where data is. */
+int sys_next_extent(int fd, off_t off, off_t *ret_start,
+		    off_t *ret_end) MUST_CHECK;
 int sys_fsync(int fd) MUST_CHECK;
 int sys_fdatasync(int fd) MUST_CHECK;
 /* Maps the file's first `size` bytes, shared, to read and write. The file must

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "charge.h"
 #include "copyup.h"
 #include "elsewhere.h"
 #include "file.h"
@@ -58,6 +59,9 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 	error = error ? error : sys_fstatat(place.dir->fd, place.name, &st);
 	if (error) {
 		return error;
+	}
+	if (node_in_upper(node)) {
+		charge_settle_locked(node, &st);
 	}
 	if (S_ISCHR(node->type) && S_ISREG(st.st_mode)) {
 		whiteout_show_stat(&st);
@@ -211,8 +215,14 @@ int op_setattr(struct fs *fs, struct node *node,
 int op_statfs(struct fs *fs, struct node *node, struct statvfs *ret_st)
 {
 	const struct view *view = node->view ? node->view : fs->views[0];
+	struct statvfs st;
+	int error = sys_fstatvfs(data_fd_of(view), &st);
 
-	return sys_fstatvfs(data_fd_of(view), ret_st);
+	if (!error) {
+		quota_show(&fs->quota, &st);
+		*ret_st = st;
+	}
+	return error;
 }
 
 #define ACL_PREFIX "system.posix_acl_"
@@ -317,6 +327,17 @@ ssize_t op_listxattr(struct node *node, char *list, size_t size)
 	return n;
 }
 
+/* An attribute may take a block. */
+static void settle_at_locked(struct node *node, const struct place *place)
+{
+	struct stat st;
+
+	if (quota_counts(&node->view->fs->quota) &&
+	    !sys_fstatat(place->dir->fd, place->name, &st)) {
+		charge_settle_locked(node, &st);
+	}
+}
+
 static int begin_attr(struct recording *recording, enum journal_op op,
 		      struct node *node, const char *attr,
 		      const struct caller *caller)
@@ -335,6 +356,7 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 		const struct caller *caller)
 {
 	char disk_name[XATTR_NAME_BYTES];
+	AUTO_CLAIM claim = CLAIM_INIT;
 	struct recording recording;
 	AUTO_PLACE place = {0};
 	int error = xattr_to_disk(attr, disk_name);
@@ -345,7 +367,8 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 	if (is_unwanted_acl(node, attr)) {
 		return -EOPNOTSUPP;
 	}
-	error = copyup_ensure(fs, node);
+	error = claim_take(&claim, &fs->quota, QUOTA_ENTRY_BYTES, 0);
+	error = error ? error : copyup_ensure(fs, node);
 	if (error) {
 		return error;
 	}
@@ -355,6 +378,7 @@ int op_setxattr(struct fs *fs, struct node *node, const char *attr,
 	if (!error) {
 		error = sys_setxattrat(place.dir->fd, place.name, disk_name,
 				       value, size, flags);
+		settle_at_locked(node, &place);
 	}
 	error = record_end(&recording, error);
 	unlock_place(node);
@@ -384,6 +408,7 @@ int op_removexattr(struct fs *fs, struct node *node, const char *attr,
 	error = error ? error : place_of(node, &place);
 	if (!error) {
 		error = sys_removexattrat(place.dir->fd, place.name, disk_name);
+		settle_at_locked(node, &place);
 	}
 	error = record_end(&recording, error);
 	unlock_place(node);

@@ -43,7 +43,7 @@ int op_setattr(struct fs *fs, struct node *node,
 	       const struct attr_change *change, const struct caller *caller,
 	       struct stat *ret_st) MUST_CHECK;
 
-/* Of the disk that the upper is on. */
+/* Of the disk that the upper is on, within the quota. */
 int op_statfs(struct fs *fs, struct node *node,
 	      struct statvfs *ret_st) MUST_CHECK;
 

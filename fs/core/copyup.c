@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charge.h"
 #include "elsewhere.h"
 #include "err.h"
 #include "fdio.h"
@@ -18,6 +19,7 @@
 #include "xattr.h"
 
 #define LINK_TARGET_BYTES (PATH_MAX + 1)
+#define CLAIM_BLOCK_BYTES 512 /* of st_blocks */
 
 /* A copy being prepared in the work folder, and what it is made from. */
 struct copy {
@@ -245,6 +247,7 @@ static int place_copy(const struct copy *copy)
 				      node->name, RENAME_NOREPLACE);
 	if (!error) {
 		restore_times(parent->fd, &st);
+		charge_settle_dir_locked(node->parent, parent->fd);
 	}
 	return error;
 }
@@ -261,6 +264,7 @@ static int link_name(struct node *dir, const char *key, const char *name)
 		      : sys_linkat(dir->view->links->fd, key, upper->fd, name);
 	if (!error) {
 		restore_times(upper->fd, &st);
+		charge_settle_dir_locked(dir, upper->fd);
 	}
 	return error;
 }
@@ -320,6 +324,7 @@ static int copyup_dir(struct node *dir)
 	AUTO_UNLOCK struct lock *outer = lock_taken(&dir->parent->lock);
 	AUTO_UNLOCK struct lock *inner = lock_taken(&dir->lock);
 	struct copy copy = {.node = dir, .to_fd = dir->view->work_fd, .fd = -1};
+	struct stat st;
 	int error;
 
 	(void)outer;
@@ -330,6 +335,7 @@ static int copyup_dir(struct node *dir)
 	error = place_of(dir, &copy.from);
 	error = error ? error : stat_source(&copy);
 	error = error ? error : make_copy(&copy);
+	error = error ? error : sys_fstatat(copy.to_fd, copy.temp, &st);
 	if (!error) {
 		error = dir->removed ? keep_nameless(&copy) : place_copy(&copy);
 	}
@@ -337,6 +343,7 @@ static int copyup_dir(struct node *dir)
 		discard_copy(&copy);
 	} else {
 		set_in_upper(dir);
+		charge_copied_locked(dir, &st);
 	}
 	place_release(&copy.from);
 	return error;
@@ -461,6 +468,7 @@ static int switch_to_copy(struct copy *copy)
 	}
 	node_rekey(&node->view->fs->nodes, node, st.st_dev, st.st_ino);
 	set_in_upper(node);
+	charge_copied_locked(node, &st);
 	if (copy->fd >= 0) {
 		file_switch_data_locked(node, TAKE_FD(copy->fd), &copy->st);
 	}
@@ -493,6 +501,18 @@ static int finish_file(struct copy *copy)
 	return error;
 }
 
+/* As much as the source takes of its disk, but no more than is copied. */
+static int claim_copy(struct claim *claim, const struct copy *copy)
+{
+	int64_t bytes = (int64_t)copy->st.st_blocks * CLAIM_BLOCK_BYTES;
+
+	if (copy->truncate && copy->size < bytes) {
+		bytes = copy->size;
+	}
+	return claim_take(claim, &copy->node->view->fs->quota,
+			  bytes + QUOTA_ENTRY_BYTES, 1);
+}
+
 /* The node's COPYUP lock is held. 1: the copy is truncated to `size`. */
 static int copyup_file(struct node *node, bool truncate, off_t size)
 {
@@ -502,11 +522,13 @@ static int copyup_file(struct node *node, bool truncate, off_t size)
 		.fd = -1,
 		.size = size,
 	};
+	AUTO_CLAIM claim = CLAIM_INIT;
 	int error = start_file(&copy);
 
 	/* Truncating clears set-id bits: whose call it is, the disk must see.
 	 */
 	copy.truncate = truncate && !(copy.st.st_mode & (S_ISUID | S_ISGID));
+	error = error ? error : claim_copy(&claim, &copy);
 	error = error ? error : make_copy(&copy);
 	error = error ? error : finish_file(&copy);
 	if (error) {

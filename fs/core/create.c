@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "charge.h"
 #include "copyup.h"
 #include "dirlist.h"
 #include "file.h"
@@ -35,7 +36,11 @@ static int intern_made(const struct making *making, int dirfd,
 	found.dev = found.st.st_dev;
 	found.ino = found.st.st_ino;
 	found.st.st_ino = fs_map_ino(parent->view->fs, found.dev, found.ino);
-	return lookup_intern(parent, making->name, &found, ret_entry);
+	error = lookup_intern(parent, making->name, &found, ret_entry);
+	if (!error) {
+		charge_made(parent->view, &found.st);
+	}
+	return error;
 }
 
 /* On the record; the entry is the answer, and tells what was made. */
@@ -78,19 +83,24 @@ static int make_locked(struct making *making, enum journal_op op,
 	error = error ? error : masks_check_new(making->parent, making->name);
 	error = error ? error : make_recorded(making, op, dir->fd, ret_entry);
 	dirlist_changed(making->parent);
+	if (!error) {
+		charge_settle_dir_locked(making->parent, dir->fd);
+	}
 	return error;
 }
 
 static int make(struct fs *fs, struct making *making, enum journal_op op,
 		struct entry *ret_entry)
 {
+	AUTO_CLAIM claim = CLAIM_INIT;
 	struct node *parent = making->parent;
 	int error;
 
 	if (fs_is_list_root(fs, parent)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, parent);
+	error = claim_take(&claim, &fs->quota, QUOTA_ENTRY_BYTES, 1);
+	error = error ? error : copyup_ensure(fs, parent);
 	if (error) {
 		return error;
 	}
@@ -213,6 +223,8 @@ static int intern_nameless(struct node *parent, int fd, struct entry *ret_entry)
 	lock_take(&ret_entry->node->lock);
 	ret_entry->node->removed = true;
 	ret_entry->node->pinned = pinned;
+	charge_made(parent->view, &found.st);
+	charge_unlinked_locked(ret_entry->node);
 	lock_drop(&ret_entry->node->lock);
 	return 0;
 }
@@ -241,9 +253,14 @@ static int tmpfile_recorded(struct node *parent, mode_t mode,
 int op_tmpfile(struct fs *fs, struct node *parent, mode_t mode,
 	       const struct caller *caller, struct entry *ret_entry)
 {
+	AUTO_CLAIM claim = CLAIM_INIT;
 	AUTO_FD fd = -1;
-	int error = fs_is_list_root(fs, parent) ? -EPERM
-						: copyup_ensure(fs, parent);
+	int error =
+		fs_is_list_root(fs, parent)
+			? -EPERM
+			: claim_take(&claim, &fs->quota, QUOTA_ENTRY_BYTES, 1);
+
+	error = error ? error : copyup_ensure(fs, parent);
 
 	if (error) {
 		return error;
@@ -296,8 +313,14 @@ static int link_in(const struct place *place, struct node *parent, int dirfd,
 		whiteout = making_has_whiteout(parent->view, dirfd, name);
 		error = whiteout < 0 ? whiteout : -EEXIST;
 	}
-	return whiteout > 0 ? link_over_whiteout(place, parent, dirfd, name)
-			    : error;
+	if (whiteout > 0) {
+		error = link_over_whiteout(place, parent, dirfd, name);
+	}
+	if (!error) {
+		charge_entries(parent->view, whiteout > 0 ? -1 : 0);
+		charge_settle_dir_locked(parent, dirfd);
+	}
+	return error;
 }
 
 static int link_at(const struct place *place, struct node *parent,
@@ -359,6 +382,7 @@ static int link_locked(struct node *node, struct node *parent, char **name,
 	/* The newest name is the one that will be there the longest: git and
 	 * others link a finished file into place and unlink the first name. */
 	node_move_nofail(&node->view->fs->nodes, node, parent, TAKE_PTR(*name));
+	charge_named_locked(node);
 	node->removed = false;
 	node->name_gone = false;
 	fdref_put(node->pinned);
@@ -371,6 +395,7 @@ int op_link(struct fs *fs, struct node *node, struct node *parent,
 	    struct entry *ret_entry)
 {
 	AUTO_FREE char *copy = strdup(name);
+	AUTO_CLAIM claim = CLAIM_INIT;
 	int error;
 
 	if (!copy) {
@@ -382,7 +407,8 @@ int op_link(struct fs *fs, struct node *node, struct node *parent,
 	if (node_is_dir(node)) {
 		return -EPERM;
 	}
-	error = copyup_ensure(fs, node);
+	error = claim_take(&claim, &fs->quota, QUOTA_ENTRY_BYTES, 0);
+	error = error ? error : copyup_ensure(fs, node);
 	error = error ? error : copyup_ensure(fs, parent);
 	if (error) {
 		return error;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "charge.h"
 #include "copyup.h"
 #include "elsewhere.h"
 #include "place.h"
@@ -330,10 +331,12 @@ static ssize_t write_all(int fd, const char *data, size_t size, off_t off)
 ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 		 size_t size, off_t off, const struct caller *caller)
 {
+	AUTO_CLAIM claim = CLAIM_INIT;
 	AUTO_FDREF *ref = NULL;
 	struct recording recording;
 	ssize_t n = writable_fd(fs, node, &ref);
 
+	n = n ? n : charge_claim_write(&claim, node, ref->fd, off, &size);
 	if (n) {
 		return n;
 	}
@@ -343,6 +346,7 @@ ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 
 		n = write_all(ref->fd, data, size, off);
 		caller_leave(&scope);
+		charge_settle_fd(node, ref->fd);
 	}
 	return record_end_bytes(&recording, n);
 }
@@ -360,16 +364,23 @@ int op_fsync(struct node *node, bool data_only)
 	if (error) {
 		return error;
 	}
-	return data_only ? sys_fdatasync(ref->fd) : sys_fsync(ref->fd);
+	error = data_only ? sys_fdatasync(ref->fd) : sys_fsync(ref->fd);
+	/* Only now the disk has blocks for keeping track of the data. */
+	charge_settle_fd(node, ref->fd);
+	return error;
 }
 
 int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 		 off_t size, const struct caller *caller)
 {
+	AUTO_CLAIM claim = CLAIM_INIT;
 	AUTO_FDREF *ref = NULL;
 	struct recording recording;
 	int error = writable_fd(fs, node, &ref);
 
+	if (!error && !(mode & FALLOC_FL_PUNCH_HOLE)) {
+		error = charge_claim_range(&claim, node, ref->fd, off, size);
+	}
 	if (error) {
 		return error;
 	}
@@ -385,6 +396,7 @@ int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 
 		error = sys_fallocate(ref->fd, mode, off, size);
 		caller_leave(&scope);
+		charge_settle_fd(node, ref->fd);
 	}
 	return record_end(&recording, error);
 }
@@ -408,15 +420,17 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 {
 	AUTO_FDREF *source = NULL;
 	AUTO_FDREF *target = NULL;
+	AUTO_CLAIM claim = CLAIM_INIT;
 	struct recording recording;
 	ssize_t n = writable_fd(fs, to, &target);
 
 	n = n ? n : data_fd(from, false, &source);
-	if (n) {
-		return n;
-	}
 	if (size > COPY_RANGE_MAX_BYTES) {
 		size = COPY_RANGE_MAX_BYTES;
+	}
+	n = n ? n : charge_claim_write(&claim, to, target->fd, to_off, &size);
+	if (n) {
+		return n;
 	}
 	n = record_begin_copy(&recording,
 			      &(struct record_change){
@@ -433,6 +447,7 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 		n = sys_copy_file_range(source->fd, &from_off, target->fd,
 					&to_off, size);
 		caller_leave(&scope);
+		charge_settle_fd(to, target->fd);
 	}
 	/* Upper and base on two disks: the kernel then copies by itself. */
 	n = n == -EXDEV || n == -ENOSYS ? -EOPNOTSUPP : n;
@@ -456,6 +471,7 @@ static int truncate_file(struct fs *fs, struct node *node, off_t size,
 	scope = caller_enter(fs, caller);
 	result = sys_ftruncate(ref->fd, size);
 	caller_leave(&scope);
+	charge_settle_fd(node, ref->fd);
 	return result;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "charge.h"
 #include "sys.h"
 
 /* KEY and ".n". */
@@ -49,6 +50,19 @@ static int remove_entry(const struct view *view, const char *name)
 	return error == -ENOENT ? 0 : error;
 }
 
+/* The same for an entry that is counted by itself. */
+static int remove_counted(const struct view *view, const char *name)
+{
+	int error;
+
+	charge_link_entry(view, name, -1);
+	error = remove_entry(view, name);
+	if (error) {
+		charge_link_entry(view, name, 1);
+	}
+	return error;
+}
+
 int links_write_count(const struct view *view, const char *key, nlink_t count)
 {
 	char name[COUNT_NAME_BYTES];
@@ -59,7 +73,7 @@ int links_write_count(const struct view *view, const char *key, nlink_t count)
 	count_name(key, name);
 	if (count == 0) {
 		error = remove_entry(view, key);
-		return error ? error : remove_entry(view, name);
+		return error ? error : remove_counted(view, name);
 	}
 	snprintf(text, sizeof(text), "%lu", (unsigned long)count);
 	view_temp_name((struct view *)view, temp);
@@ -67,7 +81,10 @@ int links_write_count(const struct view *view, const char *key, nlink_t count)
 	if (error) {
 		return error;
 	}
+	charge_link_entry(view, name, -1);
 	error = sys_renameat2(view->work_fd, temp, view->links->fd, name, 0);
+	charge_link_entry(view, name, 1);
+	charge_links_folder(view);
 	if (error) {
 		/* What fails is left to the next start. */
 		(void)!sys_unlinkat(view->work_fd, temp, 0);
@@ -142,8 +159,13 @@ int links_write_origin(const struct view *view, ino_t upper_ino,
 		 origin->dev, origin->ino, origin->size_bytes, origin->mtime_ns,
 		 origin->ctime_ns);
 	/* One of a file that is gone: see the header; be safe all the same. */
-	error = remove_entry(view, name);
-	return error ? error : sys_symlinkat(text, view->links->fd, name);
+	error = remove_counted(view, name);
+	error = error ? error : sys_symlinkat(text, view->links->fd, name);
+	if (!error) {
+		charge_link_entry(view, name, 1);
+		charge_links_folder(view);
+	}
+	return error;
 }
 
 int links_forget_origin(const struct view *view, ino_t upper_ino)
@@ -151,5 +173,5 @@ int links_forget_origin(const struct view *view, ino_t upper_ino)
 	char name[ORIGIN_NAME_BYTES];
 
 	origin_name(upper_ino, name);
-	return remove_entry(view, name);
+	return remove_counted(view, name);
 }

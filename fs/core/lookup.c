@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "charge.h"
 #include "elsewhere.h"
 #include "file.h"
 #include "log.h"
@@ -443,6 +444,7 @@ static struct node_seed seed_for(struct node *parent, const char *name,
 		.in_upper = found->in_upper,
 		.lower_index = found->lower_index,
 		.reported_ino = found->st.st_ino,
+		.blocks = (uint64_t)found->st.st_blocks,
 	};
 }
 
@@ -475,6 +477,7 @@ static int adopt_name(struct node *node, struct node *parent, const char *name,
 	}
 	node_move_nofail(nodes, node, parent, copy);
 	node->lower_index = found->lower_index;
+	charge_named_locked(node);
 	node->removed = false;
 	node->name_gone = false;
 	fdref_put(node->pinned);

@@ -4,6 +4,7 @@
 #include <linux/limits.h>
 #include <stdio.h>
 
+#include "charge.h"
 #include "lookup.h"
 #include "sys.h"
 #include "whiteout.h"
@@ -274,5 +275,9 @@ int making_run(struct making *making, int dirfd)
 					       making->name);
 		error = whiteout < 0 ? whiteout : -EEXIST;
 	}
-	return whiteout > 0 ? make_prepared(making, dirfd, true) : error;
+	if (whiteout > 0) {
+		error = make_prepared(making, dirfd, true);
+		charge_entries(making->parent->view, error ? 0 : -1);
+	}
+	return error;
 }

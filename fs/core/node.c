@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "charge.h"
 #include "dirlist.h"
 #include "file.h"
 #include "view.h"
@@ -245,6 +246,7 @@ static struct node *make_node(struct nodes *nodes, struct node_seed *seed)
 	node->lowers = seed->lowers;
 	seed->lowers = NULL;
 	node->ino = seed->reported_ino;
+	node->blocks = seed->in_upper ? seed->blocks : 0;
 	atomic_init(&node->refs, 1);
 	lock_init(&node->lock,
 		  node_is_dir(node) ? LOCK_RANK_DIR : LOCK_RANK_FILE, node->id);
@@ -372,6 +374,7 @@ void node_put(struct nodes *nodes, struct node *node)
 		} else if (!node_is_dir(node)) {
 			file_forget_fds(node);
 		}
+		charge_forget(node);
 		node_free(node);
 		node = parent;
 	}

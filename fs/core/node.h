@@ -92,6 +92,8 @@ struct node {
 	uint64_t seen_change; /* guarded by: lock. Of the cached data: file.c */
 	uint64_t last_write;  /* guarded by: lock. On the record: record.h */
 	atomic_int last_user; /* the thread that read or wrote it last */
+	uint64_t blocks;      /* guarded by: lock. See charge.h */
+	bool nameless;        /* guarded by: lock. See charge.h */
 
 	/* private: guarded by the table's lock */
 	uint64_t nlookup;
@@ -141,6 +143,7 @@ struct node_seed {
 	unsigned int lower_index;
 	struct lowers *lowers; /* taken over when a node is made */
 	uint64_t reported_ino;
+	uint64_t blocks; /* of what is in the upper */
 };
 
 /* The first id is the one FUSE gives the root (1). 0 or -ENOMEM. */

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charge.h"
 #include "copyup.h"
 #include "dirlist.h"
 #include "log.h"
+#include "making.h"
 #include "masks.h"
 #include "merge.h"
 #include "record.h"
@@ -270,7 +272,7 @@ static int move(struct renaming *renaming)
 	if (!S_ISDIR(there.st_mode)) {
 		return swap_with_whiteout(renaming);
 	}
-	error = unlink_whiteouts(to->upper->fd, to->name);
+	error = unlink_whiteouts(renaming->view, to->upper->fd, to->name);
 	if (error) {
 		return error;
 	}
@@ -294,11 +296,30 @@ static void move_node(struct renaming *renaming, struct end *end,
 	lock_drop(&node->lock);
 }
 
+/* For the count of entries: what the disk does not tell counts as none. */
+static bool has_whiteout(const struct end *end)
+{
+	return !end->node && quota_counts(&end->dir->view->fs->quota) &&
+	       making_has_whiteout(end->dir->view, end->upper->fd, end->name) >
+		       0;
+}
+
+/* The name, or an attribute, took space in the directory. */
+static void settle(struct node *dir)
+{
+	AUTO_FDREF *upper = NULL;
+
+	if (node_is_dir(dir) && !view_dir_fd(dir, VIEW_SLOT_UPPER, &upper)) {
+		charge_settle_dir_locked(dir, upper->fd);
+	}
+}
+
 /* Replaces what is at the target. */
 static int replace(struct renaming *renaming)
 {
 	struct end *to = &renaming->to;
 	struct node *replaced = NULL;
+	bool over_whiteout;
 	int error = to->node ? unlink_prepare(to->dir, to->name, &to->found,
 					      &replaced)
 			     : 0;
@@ -306,7 +327,12 @@ static int replace(struct renaming *renaming)
 	if (error) {
 		return error;
 	}
+	over_whiteout = has_whiteout(to);
 	error = move(renaming);
+	if (!error) {
+		charge_entries(renaming->view,
+			       renaming->from.lower_has - over_whiteout);
+	}
 	if (to->node) {
 		unlink_finish(renaming->view, replaced, &to->found, !error);
 	}
@@ -413,6 +439,11 @@ static int rename_once(struct fs *fs, struct renaming *renaming)
 	}
 	rwlock_take_exclusive(&renaming->view->tree);
 	error = rename_locked(renaming);
+	if (!error) {
+		settle(from->dir);
+		settle(to->dir);
+		settle(from->node);
+	}
 	dirlist_changed(from->dir);
 	dirlist_changed(to->dir);
 	rwlock_drop(&renaming->view->tree);

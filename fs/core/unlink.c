@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charge.h"
 #include "copyup.h"
 #include "dirlist.h"
 #include "err.h"
@@ -135,23 +136,31 @@ void unlink_finish(struct view *view, struct node *node,
 {
 	struct nodes *nodes = &view->fs->nodes;
 
+	bool was_last = S_ISDIR(found->st.st_mode) || found->st.st_nlink <= 1;
+
 	if (removed && *found->link_key) {
 		count_removal(view, found);
 	}
 	if (!node) {
+		if (removed && was_last && found->in_upper) {
+			charge_gone(view, &found->st);
+		}
 		return;
 	}
 	lock_take(&node->lock);
 	/* Not pinned any more: it was looked up by another name meanwhile, and
 	 * is there now. */
 	node->removed = removed && node->pinned;
+	if (node->removed && was_last) {
+		charge_unlinked_locked(node);
+	}
 	if (!removed) {
 		fdref_put(node->pinned);
 		node->pinned = NULL;
 	}
 	lock_drop(&node->lock);
 	/* Without another link the number may be used again by the disk. */
-	if (removed && (node_is_dir(node) || found->st.st_nlink <= 1)) {
+	if (removed && was_last) {
 		node_unkey(nodes, node);
 	}
 	if (removed) {
@@ -175,7 +184,27 @@ static int replace_by_whiteout(struct view *view, int dirfd, const char *name)
 	if (error && sys_unlinkat(view->work_fd, temp, 0)) {
 		return error; /* the next start empties the work folder */
 	}
+	charge_entries(view, error ? 0 : 1);
 	return error;
+}
+
+/* A whiteout where the upper has nothing. */
+static int add_whiteout(struct view *view, int dirfd, const char *name)
+{
+	int error = whiteout_create(dirfd, name);
+
+	charge_entries(view, error ? 0 : 1);
+	return error;
+}
+
+/* Its entries have changed. */
+static void settle_parent(struct node *parent)
+{
+	AUTO_FDREF *dir = NULL;
+
+	if (!view_dir_fd(parent, VIEW_SLOT_UPPER, &dir)) {
+		charge_settle_dir_locked(parent, dir->fd);
+	}
 }
 
 static int remove_file(struct node *parent, const char *name,
@@ -189,7 +218,7 @@ static int remove_file(struct node *parent, const char *name,
 		return whiteout < 0 ? whiteout : error;
 	}
 	if (!found->has_upper_name) {
-		return whiteout_create(dir->fd, name);
+		return add_whiteout(parent->view, dir->fd, name);
 	}
 	return whiteout ? replace_by_whiteout(parent->view, dir->fd, name)
 			: sys_unlinkat(dir->fd, name, 0);
@@ -214,6 +243,7 @@ static int unlink_found(struct node *parent, const char *name,
 	error = error ? error : unlink_prepare(parent, name, found, &node);
 	if (!error) {
 		error = remove_file(parent, name, found);
+		settle_parent(parent);
 		unlink_finish(parent->view, node, found, !error);
 	}
 	return record_end(&recording, error);
@@ -275,7 +305,7 @@ static bool is_dot(const char *name)
 }
 
 /* Removes the entries of a directory that has whiteouts only. */
-static int remove_entries(int parent_fd, const char *name)
+static int remove_entries(struct view *view, int parent_fd, const char *name)
 {
 	struct dirent *entry;
 	DIR *dir;
@@ -289,33 +319,38 @@ static int remove_entries(int parent_fd, const char *name)
 		if (error || !entry) {
 			break;
 		}
-		error = is_dot(entry->d_name)
-				? 0
-				: sys_unlinkat(dirfd(dir), entry->d_name, 0);
+		if (is_dot(entry->d_name)) {
+			continue;
+		}
+		error = sys_unlinkat(dirfd(dir), entry->d_name, 0);
 		if (error) {
 			break;
 		}
+		charge_entries(view, -1);
 	}
 	closedir(dir);
 	return error;
 }
 
-int unlink_whiteouts(int dirfd, const char *name)
+int unlink_whiteouts(struct view *view, int dirfd, const char *name)
 {
 	int error = whiteout_set_opaque(dirfd, name);
 
 	/* On a disk without attributes it can't hide anything, but what has
 	 * nothing to hide it from may go. */
-	return error && error != -EOPNOTSUPP ? error
-					     : remove_entries(dirfd, name);
+	return error && error != -EOPNOTSUPP
+		       ? error
+		       : remove_entries(view, dirfd, name);
 }
 
 /* Removes a directory in the work folder that holds whiteouts only. What
  * fails is left to the next start. */
-static void clear_displaced(int work_fd, const char *temp)
+static void clear_displaced(struct view *view, const char *temp)
 {
+	int work_fd = view->work_fd;
+
 	if (sys_unlinkat(work_fd, temp, AT_REMOVEDIR) == -ENOTEMPTY &&
-	    !remove_entries(work_fd, temp)) {
+	    !remove_entries(view, work_fd, temp)) {
 		(void)!sys_unlinkat(work_fd, temp, AT_REMOVEDIR);
 	}
 }
@@ -334,6 +369,7 @@ static int exchange_for_whiteout(struct view *view, int dirfd, const char *name,
 	if (error && sys_unlinkat(view->work_fd, temp, 0)) {
 		return error;
 	}
+	charge_entries(view, error ? 0 : 1);
 	return error;
 }
 
@@ -354,7 +390,7 @@ int unlink_upper_dir(struct view *view, int dirfd, const char *name,
 		error = sys_renameat2(dirfd, name, view->work_fd, temp, 0);
 	}
 	if (!error) {
-		clear_displaced(view->work_fd, temp);
+		clear_displaced(view, temp);
 	}
 	return error;
 }
@@ -371,7 +407,7 @@ static int remove_dir(struct node *parent, const char *name,
 	}
 	return found->in_upper
 		       ? unlink_upper_dir(parent->view, dir->fd, name, whiteout)
-		       : whiteout_create(dir->fd, name);
+		       : add_whiteout(parent->view, dir->fd, name);
 }
 
 /* Removes an empty one, on the record. */
@@ -393,6 +429,7 @@ static int rmdir_found(struct node *parent, const char *name,
 	error = error ? error : unlink_prepare(parent, name, found, &node);
 	if (!error) {
 		error = remove_dir(parent, name, found);
+		settle_parent(parent);
 		unlink_finish(parent->view, node, found, !error);
 	}
 	return record_end(&recording, error);

@@ -36,7 +36,7 @@ void unlink_finish(struct view *view, struct node *node,
  * Makes an upper directory that shows nothing really empty: what it hid, it
  * hides as an opaque directory from then on. Nothing visible changes.
  */
-int unlink_whiteouts(int dirfd, const char *name) MUST_CHECK;
+int unlink_whiteouts(struct view *view, int dirfd, const char *name) MUST_CHECK;
 
 /* Removes an upper directory that shows nothing (so has only whiteouts), with
  * a whiteout in its place where `whiteout`. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charge.h"
 #include "copyup.h"
 #include "err.h"
 #include "links.h"
@@ -42,6 +43,7 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
 		nodes_release(&fs->nodes);
 		return error;
 	}
+	quota_init(&fs->quota);
 	changes_init(&fs->changes);
 	error = watches_init(&fs->watches);
 	if (error) {
@@ -83,6 +85,7 @@ void fs_release(struct fs *fs)
 	nodes_release(&fs->nodes);
 	fdcache_release(&fs->dir_fds);
 	fdcache_release(&fs->file_fds);
+	quota_release(&fs->quota);
 	changes_release(&fs->changes);
 	for (unsigned int i = 0; i < fs->view_count; i++) {
 		view_free(fs->views[i]);
@@ -178,6 +181,7 @@ static int open_work(struct view *view, const struct view_config *config)
 static int open_links(struct view *view, const struct view_config *config)
 {
 	int fd = sys_mkdirat(config->dirfd, config->links, 0700);
+	struct stat st;
 
 	if (fd && fd != -EEXIST) {
 		return fd;
@@ -188,7 +192,14 @@ static int open_links(struct view *view, const struct view_config *config)
 		return fd;
 	}
 	view->links = fdref_new(fd, false);
-	return view->links ? 0 : -ENOMEM;
+	if (!view->links) {
+		return -ENOMEM;
+	}
+	fd = sys_fstat(fd, &st);
+	if (!fd) {
+		atomic_init(&view->links_blocks, st.st_blocks);
+	}
+	return fd;
 }
 
 static int view_open(struct view *view, const struct view_config *config)
@@ -246,6 +257,23 @@ bool view_is_writable(const struct view *view)
 	return view->upper.root_fd >= 0;
 }
 
+/* What the root takes is counted with all that is there; making it a copy of
+ * the base's may add to that. */
+static int copyup_root_counted(struct view *view)
+{
+	struct node *root = view->root;
+	struct stat st;
+	int error = sys_fstat(view->upper.root_fd, &st);
+
+	if (error) {
+		return error;
+	}
+	root->blocks = (uint64_t)st.st_blocks;
+	error = view->lower_count ? copyup_root(view) : 0;
+	charge_settle_dir_locked(root, view->upper.root_fd);
+	return error;
+}
+
 static int make_root(struct view *view)
 {
 	const struct layer *top =
@@ -272,9 +300,8 @@ static int make_root(struct view *view)
 	}
 	error = nodes_intern(&view->fs->nodes, &seed, &view->root, &made);
 	lowers_free(seed.lowers);
-	return error || !view->lower_count || !view_is_writable(view)
-		       ? error
-		       : copyup_root(view);
+	return error || !view_is_writable(view) ? error
+						: copyup_root_counted(view);
 }
 
 /* The first base's numbers go through unchanged (git's index depends on

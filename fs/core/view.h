@@ -26,6 +26,7 @@
 #include "fdcache.h"
 #include "layer.h"
 #include "node.h"
+#include "quota.h"
 
 /* Distinct disks that inode numbers can be told apart for. */
 #define FS_DEVICES_MAX 255
@@ -84,6 +85,7 @@ struct view {
 	struct node *root; /* referenced */
 	/* private */
 	atomic_ulong temp_count;
+	_Atomic int64_t links_blocks; /* see charge.h */
 };
 
 struct fs {
@@ -92,6 +94,7 @@ struct fs {
 	struct fdcache file_fds;
 	struct changes changes;
 	struct watches watches;
+	struct quota quota;
 	struct view **views; /* owned */
 	unsigned int view_count;
 	struct node *root; /* id 1; referenced */
@@ -134,9 +137,10 @@ struct view_config {
 };
 
 /*
- * Calling sequence: fs_init, fs_add_view for each, fs_start, serve,
- * fs_release. `list_root`: the root lists the views, even if there is one.
- * `max_dir_fds` and `max_file_fds` bound the descriptors that are kept.
+ * Calling sequence: fs_init, fs_add_view for each, quota_start if it is to be
+ * counted, fs_start, serve, fs_release. `list_root`: the root lists the views,
+ * even if there is one. `max_dir_fds` and `max_file_fds` bound the descriptors
+ * that are kept.
  */
 int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
 	    bool list_root) MUST_CHECK;

@@ -87,6 +87,14 @@ static int add_mask(struct manifest *manifest, const char *text)
 	return error ? complain("bad mask", text, error) : 0;
 }
 
+static int set_quota(struct manifest *manifest, const char *text)
+{
+	const char *bad = text;
+	int error = quota_parse(text, &manifest->quota, &bad);
+
+	return error ? complain("bad quota", bad, error) : 0;
+}
+
 static int parse(struct mounting *mounting, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -94,6 +102,7 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		{"overlay", required_argument, NULL, 'o'},
 		{"view", required_argument, NULL, 'v'},
 		{"mask", required_argument, NULL, 'm'},
+		{"quota", required_argument, NULL, 'q'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
@@ -116,6 +125,9 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 			break;
 		case 'm':
 			error = add_mask(&mounting->manifest, optarg);
+			break;
+		case 'q':
+			error = set_quota(&mounting->manifest, optarg);
 			break;
 		case 'f':
 			mounting->foreground = true;
@@ -140,7 +152,8 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		fputs("usage: legato-fs mount [--scratch DIR] "
 		      "[--overlay NAME=BASE]... [--view NAME]...\n"
 		      "                       [--mask VIEW:PATH]... "
-		      "[--ask-open] [--no-journal] [--foreground] "
+		      "[--quota LIMITS] [--ask-open]\n"
+		      "                       [--no-journal] [--foreground] "
 		      "[--debug] MNT\n",
 		      stderr);
 		return -EINVAL;

@@ -8,6 +8,8 @@
 #include "log.h"
 #include "manifest.h"
 #include "path.h"
+#include "quota_count.h"
+#include "quota_page.h"
 #include "sys.h"
 
 /* A base that holds the execution's folder would show the view in itself. */
@@ -72,10 +74,51 @@ static int add_view(const struct execution *execution, struct fs *fs,
 	return error;
 }
 
+/* Where there is none that can be read, a new one, with the limits that the
+ * execution was started with. */
+static int open_quota(const struct execution *execution,
+		      const struct quota_limits *limits,
+		      struct quota_page **ret_page, bool *ret_is_new)
+{
+	int error = quota_page_open(execution->dir_fd, ret_page);
+
+	if (!error) {
+		quota_page_forget_nameless(*ret_page);
+		return 0;
+	}
+	if (error == -EBADMSG) {
+		log_warn("'%s/%s' is broken: what is used is counted again",
+			 execution->path, QUOTA_PAGE_FILE);
+	}
+	if (error == -ENOENT || error == -EBADMSG) {
+		*ret_is_new = true;
+		error = quota_page_make(execution->dir_fd, limits, ret_page);
+	}
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot use '%s/%s': %s\n",
+			execution->path, QUOTA_PAGE_FILE, err_text(error));
+	}
+	return error;
+}
+
+static int count_all(const struct execution *execution,
+		     const struct manifest *manifest, struct quota_page *page)
+{
+	int error = quota_recount(execution->dir_fd, manifest, page);
+
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot count what '%s' uses: %s\n",
+			execution->path, err_text(error));
+	}
+	return error;
+}
+
 int views_add(void *data, struct fs *fs)
 {
 	const struct execution *execution = data;
+	struct quota_page *page;
 	struct manifest manifest;
+	bool is_new = false;
 	int error = manifest_read(&manifest, execution->dir_fd);
 
 	if (error) {
@@ -83,8 +126,15 @@ int views_add(void *data, struct fs *fs)
 			execution->path, MANIFEST_FILE, err_text(error));
 		return error;
 	}
+	error = open_quota(execution, &manifest.quota, &page, &is_new);
+	if (!error) {
+		quota_start(&fs->quota, page, execution->dir_fd);
+	}
 	for (size_t i = 0; i < manifest.n_views && !error; i++) {
 		error = add_view(execution, fs, &manifest.views[i]);
+	}
+	if (!error && is_new) {
+		error = count_all(execution, &manifest, page);
 	}
 	manifest_release(&manifest);
 	return error;

@@ -15,7 +15,7 @@ static const char *const kind_names[] = {"overlay", "scratch"};
 
 void manifest_init(struct manifest *manifest)
 {
-	*manifest = (struct manifest){0};
+	*manifest = (struct manifest){.quota = QUOTA_LIMITS_NONE};
 }
 
 static void strings_free(char **strings)
@@ -166,6 +166,38 @@ static int read_command(yyjson_val *root, char ***ret)
 	return 0;
 }
 
+/* One limit; absent: it stays as it is. */
+static int read_limit(yyjson_val *object, const char *key, uint64_t *limit)
+{
+	yyjson_val *value = yyjson_obj_get(object, key);
+
+	if (!value) {
+		return 0;
+	}
+	if (!yyjson_is_uint(value) || yyjson_get_uint(value) > INT64_MAX) {
+		return -EBADMSG;
+	}
+	*limit = yyjson_get_uint(value);
+	return 0;
+}
+
+static int read_quota(struct quota_limits *limits, yyjson_val *root)
+{
+	yyjson_val *object = yyjson_obj_get(root, "quota");
+	int error;
+
+	if (!object) {
+		return 0;
+	}
+	if (!yyjson_is_obj(object)) {
+		return -EBADMSG;
+	}
+	error = read_limit(object, "size", &limits->bytes);
+	error = error ? error : read_limit(object, "files", &limits->files);
+	return error ? error
+		     : read_limit(object, "min_free", &limits->min_free);
+}
+
 static int read_kind(yyjson_val *object, enum manifest_view_kind *ret)
 {
 	const char *kind = yyjson_get_str(yyjson_obj_get(object, "kind"));
@@ -265,6 +297,7 @@ static int read_root(struct manifest *manifest, yyjson_val *root)
 	error = error ? error
 		      : read_string(root, "checkout", &manifest->checkout);
 	error = error ? error : read_command(root, &manifest->command);
+	error = error ? error : read_quota(&manifest->quota, root);
 	error = error ? error : read_views(manifest, root);
 	manifest->created_ns =
 		yyjson_get_sint(yyjson_obj_get(root, "created_ns"));
@@ -336,6 +369,27 @@ static void add_view(yyjson_mut_doc *doc, yyjson_mut_val *list,
 	add_strings(doc, item, "masks", view->masks);
 }
 
+static void add_quota(yyjson_mut_doc *doc, yyjson_mut_val *root,
+		      const struct quota_limits *limits)
+{
+	yyjson_mut_val *object;
+
+	if (!quota_limits_any(limits)) {
+		return;
+	}
+	object = yyjson_mut_obj_add_obj(doc, root, "quota");
+	if (limits->bytes != QUOTA_NONE) {
+		yyjson_mut_obj_add_uint(doc, object, "size", limits->bytes);
+	}
+	if (limits->files != QUOTA_NONE) {
+		yyjson_mut_obj_add_uint(doc, object, "files", limits->files);
+	}
+	if (limits->min_free) {
+		yyjson_mut_obj_add_uint(doc, object, "min_free",
+					limits->min_free);
+	}
+}
+
 static yyjson_mut_doc *to_json(const struct manifest *manifest)
 {
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
@@ -356,6 +410,7 @@ static yyjson_mut_doc *to_json(const struct manifest *manifest)
 		yyjson_mut_obj_add_int(doc, root, "exit_code",
 				       manifest->exit_code);
 	}
+	add_quota(doc, root, &manifest->quota);
 	views = yyjson_mut_obj_add_arr(doc, root, "views");
 	for (size_t i = 0; i < manifest->n_views; i++) {
 		add_view(doc, views, &manifest->views[i]);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "compiler.h"
+#include "quota_limits.h"
 
 #define MANIFEST_FILE   "execution.json"
 #define MANIFEST_FORMAT 1
@@ -37,13 +38,14 @@ struct manifest_view {
 
 struct manifest {
 	char *id;
-	char *name;         /* friendly name, NULL without */
-	char *role;         /* "review", ...; NULL without */
-	char *checkout;     /* absolute path, NULL without */
-	char **command;     /* NULL-terminated, NULL without */
-	int64_t created_ns; /* wall clock, since 1970 */
-	int64_t ended_ns;   /* 0 while it runs, or when it was killed */
-	int exit_code;      /* valid when ended_ns is not 0 */
+	char *name;                /* friendly name, NULL without */
+	char *role;                /* "review", ...; NULL without */
+	char *checkout;            /* absolute path, NULL without */
+	char **command;            /* NULL-terminated, NULL without */
+	int64_t created_ns;        /* wall clock, since 1970 */
+	int64_t ended_ns;          /* 0 while it runs, or when it was killed */
+	int exit_code;             /* valid when ended_ns is not 0 */
+	struct quota_limits quota; /* at the start; see quota_page.h */
 	struct manifest_view *views;
 	size_t n_views;
 };

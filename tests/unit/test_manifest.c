@@ -24,6 +24,8 @@ static void fill(struct manifest *manifest)
 	manifest->created_ns = 1796000000123456789;
 	manifest->ended_ns = 1796000001000000001;
 	manifest->exit_code = 137;
+	manifest->quota.bytes = INT64_MAX;
+	manifest->quota.min_free = 4096;
 	assert_int_equal(manifest_add_view(manifest, "work", MANIFEST_OVERLAY,
 					   "/base \"\\", "/base \"\\"),
 			 0);
@@ -56,6 +58,9 @@ static void round_trip(void **state)
 	assert_true(in.created_ns == out.created_ns);
 	assert_true(in.ended_ns == out.ended_ns);
 	assert_int_equal(in.exit_code, 137);
+	assert_true(in.quota.bytes == INT64_MAX);
+	assert_true(in.quota.files == QUOTA_NONE);
+	assert_true(in.quota.min_free == 4096);
 	assert_int_equal(in.n_views, 2);
 	assert_string_equal(manifest_view(&in, "work")->base, "/base \"\\");
 	assert_string_equal(manifest_view(&in, "work")->mount_at, "/base \"\\");
@@ -91,6 +96,7 @@ static void a_running_one_has_no_end(void **state)
 	assert_true(in.ended_ns == 0);
 	assert_null(in.name);
 	assert_null(in.command);
+	assert_false(quota_limits_any(&in.quota));
 	assert_int_equal(in.n_views, 0);
 	manifest_release(&in);
 	manifest_release(&out);
@@ -125,6 +131,11 @@ static void hostile_content_is_refused(void **state)
 		"null]" VIEWS_NONE,
 		"{\"format\":1,\"id\":\"x\",\"checkout\":[]" VIEWS_NONE,
 		"{\"format\":1,\"id\":\"x\"" VIEWS_NONE " trailing",
+		"{\"format\":1,\"id\":\"x\",\"quota\":[]" VIEWS_NONE,
+		"{\"format\":1,\"id\":\"x\",\"quota\":{\"size\":"
+		"\"1G\"}" VIEWS_NONE,
+		"{\"format\":1,\"id\":\"x\",\"quota\":{\"files\":-"
+		"1}" VIEWS_NONE,
 		VIEW(""),
 		VIEW("\"name\":\"w\",\"kind\":\"overlay\""),
 		VIEW("\"name\":\"w\",\"base\":\"/b\""),
