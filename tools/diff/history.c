@@ -215,14 +215,11 @@ void history_add_label(struct buf *buf, const struct history *history,
 	buf_addf(buf, "[%d]", (int)process->pid);
 }
 
-void history_add_command(struct buf *buf, const struct journal_process *process)
+/* One line, whatever is in it. */
+static void add_command(struct buf *buf, const struct journal_process *process)
 {
 	AUTO_BUF line = BUF_INIT;
 
-	if (!process) {
-		buf_adds(buf, "(not known)");
-		return;
-	}
 	if (process->command_size) {
 		journal_add_command(&line, process->command,
 				    process->command_size);
@@ -235,4 +232,26 @@ void history_add_command(struct buf *buf, const struct journal_process *process)
 		}
 	}
 	visible_add(buf, line.data, line.len);
+}
+
+void history_add_process(struct buf *buf, const struct history *history,
+			 uint64_t number, size_t width)
+{
+	const struct journal_process *process =
+		history_process(history, number);
+	size_t end = buf->len + width;
+
+	history_add_label(buf, history, number);
+	if (process) {
+		buf_addc(buf, ' ');
+		add_command(buf, process);
+	}
+	if (width && buf->len > end) {
+		/* Not within a character. */
+		while (end > 0 && (buf->data[end] & 0xc0) == 0x80) {
+			end--;
+		}
+		buf_truncate(buf, end);
+		buf_adds(buf, "...");
+	}
 }

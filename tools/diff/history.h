@@ -57,8 +57,9 @@ const struct journal_process *history_process(const struct history *history,
 void history_add_label(struct buf *buf, const struct history *history,
 		       uint64_t number);
 
-/* Its command line, with control characters spelled out. */
-void history_add_command(struct buf *buf,
-			 const struct journal_process *process);
+/* The label and the command line, with control characters spelled out, cut
+ * after `width` bytes; 0: never. */
+void history_add_process(struct buf *buf, const struct history *history,
+			 uint64_t number, size_t width);
 
 #endif

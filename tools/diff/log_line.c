@@ -127,6 +127,9 @@ void log_line_text(struct log_lines *lines, const struct journal_record *record)
 	log_add_paths(&line, lines->manifest, record);
 	buf_adds(&line, log_color_end(lines->color));
 	add_details(&line, record);
+	if (record->nameless) {
+		buf_adds(&line, "  (without a name)");
+	}
 	if (record->state == JOURNAL_BEGUN) {
 		buf_adds(&line, "  unfinished");
 	} else if (record->result) {
@@ -211,6 +214,7 @@ static void add_record(struct log_lines *lines, yyjson_mut_doc *doc,
 	if (record->ino) {
 		yyjson_mut_obj_add_uint(doc, object, "ino", record->ino);
 	}
+	yyjson_mut_obj_add_bool(doc, object, "nameless", record->nameless);
 	yyjson_mut_obj_add_bool(doc, object, "by_opener", record->by_opener);
 	add_process(lines, doc, object, record->process);
 }

@@ -164,7 +164,7 @@ int log_tree_add(struct log_tree *tree, const struct log_lines *lines,
 	AUTO_BUF path = BUF_INIT;
 	AUTO_BUF path2 = BUF_INIT;
 
-	if (record->result || !strchr("ADMR", letter)) {
+	if (record->result || record->nameless || !strchr("ADMR", letter)) {
 		return 0;
 	}
 	log_add_place(&path, lines->manifest, record->view);
@@ -308,28 +308,17 @@ static void write_entries(const struct log_tree *tree,
 static void write_process(const struct log_lines *lines, uint64_t number,
 			  int indent, unsigned int width)
 {
+	/* What is deep inside gets some room even so. */
+	const unsigned int least = 24;
+	unsigned int taken = (unsigned int)indent + 3;
 	AUTO_BUF line = BUF_INIT;
-	AUTO_BUF command = BUF_INIT;
-	size_t start;
 
-	buf_addf(&line, "%*s", indent, "");
-	start = line.len;
-	history_add_label(&line, lines->history, number);
-	buf_addc(&line, ' ');
-	history_add_command(&command, history_process(lines->history, number));
-	buf_add(&line, command.data, command.len);
-	if (width > start + 8 && line.len > width) {
-		/* Not within a character. */
-		size_t len = width - 3;
-
-		while (len > start && (line.data[len] & 0xc0) == 0x80) {
-			len--;
-		}
-		buf_truncate(&line, len);
-		buf_adds(&line, "...");
+	if (width) {
+		width = width > taken + least ? width - taken : least;
 	}
-	fprintf(lines->out, "%.*s%s%s%s\n", (int)start, line.data,
-		lines->color ? "\033[1m" : "", line.data + start,
+	history_add_process(&line, lines->history, number, width);
+	fprintf(lines->out, "%*s%s%s%s\n", indent, "",
+		lines->color ? "\033[1m" : "", line.data,
 		log_color_end(lines->color));
 }
 

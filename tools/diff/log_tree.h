@@ -26,7 +26,7 @@ struct log_tree {
 	size_t n_slots;
 };
 
-/* Ignores what did not succeed. 0 or -ENOMEM. */
+/* Ignores what did not succeed, or has no name. 0 or -ENOMEM. */
 int log_tree_add(struct log_tree *tree, const struct log_lines *lines,
 		 const struct journal_record *record) MUST_CHECK;
 

@@ -18,6 +18,7 @@ static const struct verb {
 	{"apply", apply_main},
 	{"log", log_main},
 	{"tui", tui_main},
+	{"why", why_main},
 	{NULL, NULL},
 };
 

@@ -4,7 +4,8 @@
 
 static const char usage[] =
 	"usage: legato-diff [options] [ID] [-- PATH...]\n"
-	"       legato-diff log [options] [ID]  (log --help has more)\n"
+	"       legato-diff log [options] [ID]\n"
+	"       legato-diff why [options] PATH\n"
 	"\n"
 	"Shows what an execution changed, against its base. ID is an\n"
 	"execution's id or name, or the beginning of an id; the newest\n"

@@ -23,6 +23,8 @@ verb_fn show_main;
 verb_fn apply_main;
 /* verb_log.c: the journal as a timeline. */
 verb_fn log_main;
+/* verb_why.c: who changed a path last. */
+verb_fn why_main;
 
 /* verb_tui.c: the same on a terminal, to be marked. */
 verb_fn tui_main;
