@@ -16,6 +16,7 @@ static const struct verb {
 	verb_fn *run;
 } verbs[] = {
 	{"apply", apply_main},
+	{"export", export_main},
 	{"log", log_main},
 	{"tui", tui_main},
 	{"why", why_main},

@@ -21,6 +21,8 @@ verb_fn show_main;
 
 /* verb_apply.c: takes changes over into the real tree. */
 verb_fn apply_main;
+/* verb_export.c: changes in a form for other programs. */
+verb_fn export_main;
 /* verb_log.c: the journal as a timeline. */
 verb_fn log_main;
 /* verb_why.c: who changed a path last. */
