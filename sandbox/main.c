@@ -18,6 +18,7 @@ static const char help[] =
 	"       legato-sandbox discard ID...\n"
 	"       legato-sandbox sweep [--all] [--dry-run] [--keep-for TIME]\n"
 	"                            [--keep-size SIZE]\n"
+	"       legato-sandbox doctor [--json]\n"
 	"       legato-sandbox config check [FILE] | show [--json] | schema\n"
 	"\n"
 	"Runs a command in a sandbox over a throwaway view of a checkout.\n"
@@ -60,7 +61,7 @@ static const struct {
 	{"kill", verb_kill},   {"ls", verb_ls},
 	{"show", verb_show},   {"discard", verb_discard},
 	{"sweep", verb_sweep}, {"config", verb_config},
-	{"quota", verb_quota},
+	{"quota", verb_quota}, {"doctor", verb_doctor},
 };
 
 /* 0, 1 and 2 are there, and nothing else of our caller's reaches a child. */

@@ -24,6 +24,7 @@ int verb_exec(int argc, char **argv);
 int verb_kill(int argc, char **argv);
 int verb_discard(int argc, char **argv);
 int verb_sweep(int argc, char **argv);
+int verb_doctor(int argc, char **argv);
 int verb_config(int argc, char **argv);
 int verb_quota(int argc, char **argv);
 
