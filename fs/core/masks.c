@@ -1,5 +1,6 @@
 #include "masks.h"
 
+#include "record.h"
 #include "sys.h"
 
 int masks_init(struct view *view, char *const *paths)
@@ -78,6 +79,14 @@ int masks_hide_file(const struct view *view, const struct stat *st)
 		mask_links_release(&links);
 	}
 	return hidden;
+}
+
+void masks_record(struct node *parent, const char *name,
+		  const struct caller *caller)
+{
+	rwlock_take_shared(&parent->view->tree);
+	record_refused(parent, name, caller);
+	rwlock_drop(&parent->view->tree);
 }
 
 int masks_check_new(struct node *parent, const char *name)

@@ -41,6 +41,12 @@ int masks_hide_file(const struct view *view, const struct stat *st) MUST_CHECK;
 int masks_find_links(const struct view *view,
 		     struct mask_links *ret_links) MUST_CHECK;
 
+/* Puts on the record that `caller` asked for a masked name. Whatever is to be
+ * done to a name, the kernel asks for it first, and keeps no answer of these.
+ * No lock is held. */
+void masks_record(struct node *parent, const char *name,
+		  const struct caller *caller);
+
 /* 0, or -EACCES where `name` can't be made. Locks as lookup_layers. */
 int masks_check_new(struct node *parent, const char *name) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 #include "ops.h"
 
 #include "create.h"
+#include "masks.h"
 #include "path.h"
 #include "rename.h"
 #include "unlink.h"
@@ -38,6 +39,11 @@ static void do_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	error = op_lookup(&ops_server(req)->fs, node, name, &entry, &why);
+	if (error == -ENOENT && why == MISSING_MASKED) {
+		struct caller caller = ops_caller(req);
+
+		masks_record(node, name, &caller);
+	}
 	ops_put(req, node);
 	if (error == -ENOENT && why != MISSING_MASKED) {
 		/* Node 0: the kernel remembers that there is nothing. */

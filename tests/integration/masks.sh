@@ -99,6 +99,11 @@ if [ -x "${LEGATO_DIFF:-}" ]; then
   # The letter and the (new) path.
   told() { diff_of --name-status | awk '{sub("/$", "", $NF); print substr($1, 1, 1), $NF}' | sort | xargs; }
   same 'legato-diff shows what a program could see' 'D only R moved/shown' "$(told)"
+  cat "$view/.env" 2>/dev/null
+  cat "$view/.env" 2>/dev/null
+  timeout 60 "$LEGATO_DIFF" log --json --op refused --path .env --process cat --scratch-dir "$scratch" >"$work/log" </dev/null
+  # These, and the one through the symbolic link.
+  check 'each question is on the record' test "$(wc -l <"$work/log")" -eq 3
   diff_of --patch >"$work/patch"
   check '... and no content of what is masked' sh -c "! grep -qE 'TOKEN|secret|key' '$work/patch'"
   rm -r "$view/moved" "$view/e"

@@ -31,7 +31,7 @@ def renameat2(old, new, flags):
 
 def check(what, nameless=0):
     differs = execution.agrees(nameless)
-    print(("not ok" if differs else "ok"), what, differs and "# " + differs)
+    print(f"not ok {what} # {differs}" if differs else f"ok {what}")
     if differs:
         sys.exit(1)  # and so would all that come after it
 
