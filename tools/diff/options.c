@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --view NAME          another view than the checkout's\n"
 	"  --all-views          every view\n"
 	"  --exit-code          exit with 1 if there are changes\n"
-	"  --color[=WHEN]       always, never or auto\n"
+	"  --color[=WHEN], --no-color  always, never or auto\n"
 	"  --no-pager           don't use a pager\n"
 	"  --id ID              the same as ID, for one that is called as a\n"
 	"                       verb is\n"
