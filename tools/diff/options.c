@@ -6,6 +6,8 @@ static const char usage[] =
 	"usage: legato-diff [options] [ID] [-- PATH...]\n"
 	"       legato-diff log [options] [ID]\n"
 	"       legato-diff why [options] PATH\n"
+	"       legato-diff apply [options] [ID] [PATH...]\n"
+	"       legato-diff export --format FORM [options] [ID] [-- PATH...]\n"
 	"\n"
 	"Shows what an execution changed, against its base. ID is an\n"
 	"execution's id or name, or the beginning of an id; the newest\n"

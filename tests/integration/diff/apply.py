@@ -248,6 +248,37 @@ def backups(new):
     execution.verb("apply", "--backup=a/b", status=2)
 
 
+def exports(new):
+    execution = new()
+    put(os.path.join(execution.base, b"dir/gone"))
+    put(os.path.join(execution.base, b"kept"))
+    execution.mount()
+    shutil.rmtree(os.path.join(execution.view, b"dir"))
+    put(os.path.join(execution.view, b"new/.wh.odd"))
+    put(os.path.join(execution.view, b"new/plain"), b"agent\n")
+    make("s", os.path.join(execution.view, b"socket"))
+    execution.umount()
+    patch = execution.verb("export", "--format", "patch", "--", "new/plain")
+    assert b"+agent\n" in patch and b"gone" not in patch, patch
+    tar = os.path.join(execution.top, b"tar")
+    # What it can't hold is told, and no half of it is hidden.
+    execution.verb("export", "--format", "tar", "-o", tar, status=2)
+    assert b"'new/.wh.odd'" in execution.errors, execution.errors
+    assert b"socket: 'socket'" in execution.errors, execution.errors
+    names = subprocess.run(["tar", "-tf", tar], capture_output=True).stdout
+    expect(names, b".wh.dir\nnew/\nnew/plain\n")
+    folder = os.path.join(execution.top, b"folder")
+    execution.verb("export", "--format", "dir", "-o", folder, "--", "new")
+    expect(sorted(os.listdir(folder)), [b"dir", b"kept", b"new"])
+    for wrong in (["--format", "dir", folder], ["--format", "zip"], [],
+                  ["--format", "dir"], ["--format", "tar", "-o", "/no/where"],
+                  ["--format", "patch", "2026", "x"],
+                  ["--format", "patch", "--view", "none"]):
+        execution.verb("export", *wrong, status=2)
+        expect(execution.errors.count(b"\n"), 1)
+    expect(sorted(os.listdir(folder)), [b"dir", b"kept", b"new"])
+
+
 def scratch_views(new):
     execution = new()
     execution.add_scratch_view("tmp", "/tmp")
@@ -372,7 +403,7 @@ def killed_at_every_step(new):
 
 TESTS = [every_kind_becomes_every_other, attributes, only_what_is_asked_for,
          noise, conflicts, through_no_link, hunks, three_way, backups,
-         scratch_views, big_and_sparse, killed_at_every_step]
+         exports, scratch_views, big_and_sparse, killed_at_every_step]
 
 
 def main():
