@@ -14,6 +14,8 @@
 #define STAT_BYTES 1024
 
 /* Counted from the state, which follows the name. proc_pid_stat(5). */
+#define FIELD_PPID        1
+#define FIELD_THREADS     17
 #define FIELD_START_TICKS 19
 #define FIELD_START_CODE  23
 #define FIELD_START_STACK 25
@@ -64,6 +66,8 @@ int process_stat_read(int stat_fd, struct process_image *ret_image)
 	fields += 2;
 	where[0] = field(fields, FIELD_START_CODE);
 	where[1] = field(fields, FIELD_START_STACK);
+	ret_image->ppid = (pid_t)field(fields, FIELD_PPID);
+	ret_image->is_alone = field(fields, FIELD_THREADS) == 1;
 	ret_image->start_ticks = field(fields, FIELD_START_TICKS);
 	ret_image->program =
 		XXH3_64bits_withSeed(name, (size_t)(fields - name),
@@ -141,9 +145,29 @@ static void read_command(int proc_fd, pid_t thread, struct buf *text)
 	}
 }
 
-int process_facts_read(int proc_fd, pid_t thread, struct process_facts *facts)
+/* Most have one thread: then all is known but the owner of the folder. */
+static int read_numbers(int proc_fd, pid_t thread, int stat_fd,
+			const struct process_image *image,
+			struct process_facts *facts)
 {
-	int error = read_status(proc_fd, thread, facts);
+	struct stat st;
+	int error;
+
+	if (!image->is_alone) {
+		return read_status(proc_fd, thread, facts);
+	}
+	error = sys_fstat(stat_fd, &st);
+	facts->pid = thread;
+	facts->ppid = image->ppid;
+	facts->uid = error ? 0 : st.st_uid;
+	return error;
+}
+
+int process_facts_read(int proc_fd, pid_t thread, int stat_fd,
+		       const struct process_image *image,
+		       struct process_facts *facts)
+{
+	int error = read_numbers(proc_fd, thread, stat_fd, image, facts);
 
 	if (error) {
 		return error;

@@ -224,6 +224,7 @@ static int learn(struct processes *processes, pid_t thread, unsigned int depth,
 	error = process_stat_read(entry->stat_fd, &entry->image);
 	error = error ? error
 		      : process_facts_read(processes->proc_fd, thread,
+					   entry->stat_fd, &entry->image,
 					   &learned->facts);
 	if (error) {
 		return error;

@@ -469,11 +469,6 @@ int journal_add_process(struct journal *journal,
 	return 0;
 }
 
-int journal_sync(struct journal *journal)
-{
-	return sys_fdatasync(journal->area.fd);
-}
-
 /* ------------------------------------------------------------------- folding
  */
 

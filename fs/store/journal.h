@@ -100,9 +100,6 @@ int journal_add_process(struct journal *journal,
 			struct journal_process *process,
 			enum journal_room room) MUST_CHECK;
 
-/* What was begun before now is on the disk when this returns (fdatasync). */
-int journal_sync(struct journal *journal) MUST_CHECK;
-
 /* ------------------------------------------- for the thread that folds */
 
 /* Returns when a segment is full, when journal_wake was called, or after `ms`.
