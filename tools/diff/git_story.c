@@ -338,7 +338,7 @@ static int add_story(struct story_list *list, const struct diff *diff,
 
 /* The changes below one .git follow each other, since all begin with its path
  * and a slash. */
-int git_story_tell(struct story_list *list, const struct diff *diff)
+static int tell_all(struct story_list *list, const struct diff *diff)
 {
 	const struct change *items = diff->list.items;
 	size_t next;
@@ -364,6 +364,16 @@ int git_story_tell(struct story_list *list, const struct diff *diff)
 		}
 	}
 	return 0;
+}
+
+int git_story_tell(struct story_list *list, const struct diff *diff)
+{
+	int error;
+
+	git_libgit2_init();
+	error = tell_all(list, diff);
+	git_libgit2_shutdown();
+	return error;
 }
 
 static void release_story(struct story *story)

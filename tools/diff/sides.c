@@ -66,6 +66,7 @@ bool sides_hide(const struct sides *sides, const char *dir, const char *name,
 
 void sides_close(struct sides *sides)
 {
+	applied_release(&sides->applied);
 	layer_close(&sides->base);
 	layer_close(&sides->upper);
 	layer_close(&sides->links);
