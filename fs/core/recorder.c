@@ -1,7 +1,7 @@
 #include "recorder.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "err.h"
@@ -16,8 +16,6 @@
 
 /* After a failure, so that changes that are refused don't make it a storm. */
 #define FAILED_PAUSE_NS (100 * 1000 * 1000)
-
-#define WRITER_NICE 19
 
 /* The database's state is told when it changes. */
 static void tell_fold(struct recorder *recorder, int error)
@@ -49,6 +47,19 @@ static int fold(struct recorder *recorder, struct journal_batch *batch)
 	return error;
 }
 
+/*
+ * The thread interrupts nobody who wakes up. It isn't given a lower share of
+ * the processor, though: changes may come to wait for room, and the daemon's
+ * end for the last fold, and on a busy machine they would wait for long.
+ */
+static void lower_own_priority(void)
+{
+	const struct sched_param none = {0};
+
+	/* What it can't have it does without. */
+	(void)!pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+}
+
 static void *write_database(void *data)
 {
 	const struct timespec pause = {.tv_nsec = FAILED_PAUSE_NS};
@@ -56,9 +67,7 @@ static void *write_database(void *data)
 	struct journal_batch batch = {0};
 	bool last = false;
 
-	/* Of the calling thread only. What it can't have it does without. */
-	(void)!setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid),
-			   WRITER_NICE);
+	lower_own_priority();
 	while (!last) {
 		journal_wait_work(recorder->journal, FOLD_MS);
 		/* acquire: pairs with recorder_stop */

@@ -1,8 +1,8 @@
 /*
  * recorder.h - the journal of one execution while it is served.
  *
- * Opens the append area, and runs the thread (nice 19) that folds it into the
- * database once a second, or when a segment is full. record.h is what the
+ * Opens the append area, and runs the thread (SCHED_BATCH) that folds it into
+ * the database once a second, or when a segment is full. record.h is what the
  * operations call.
  *
  * Calling sequence: recorder_start before requests come, recorder_stop after
