@@ -19,6 +19,7 @@ static const char help[] =
 	"       legato-sandbox sweep [--all] [--dry-run] [--keep-for TIME]\n"
 	"                            [--keep-size SIZE]\n"
 	"       legato-sandbox doctor [--json]\n"
+	"       legato-sandbox why [options of run] [--json] PATH...\n"
 	"       legato-sandbox config check [FILE] | show [--json] | schema\n"
 	"\n"
 	"Runs a command in a sandbox over a throwaway view of a checkout.\n"
@@ -45,7 +46,7 @@ static const char help[] =
 	"  --limits memory=SIZE,pids=COUNT,cpu=COUNT  of all processes "
 	"together\n"
 	"  --nested           sandboxes may be made inside\n"
-	"  --dry-run          print what would be done\n"
+	"  --dry-run [--json] print what would be done\n"
 	"  --debug            each operation into the execution's log\n"
 	"options of all:\n"
 	"  --scratch-dir DIR  default: $XDG_STATE_HOME/legato/sandbox\n"
@@ -57,11 +58,12 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{"run", verb_run},     {"exec", verb_exec},
-	{"kill", verb_kill},   {"ls", verb_ls},
-	{"show", verb_show},   {"discard", verb_discard},
-	{"sweep", verb_sweep}, {"config", verb_config},
-	{"quota", verb_quota}, {"doctor", verb_doctor},
+	{"run", verb_run},       {"exec", verb_exec},
+	{"kill", verb_kill},     {"ls", verb_ls},
+	{"show", verb_show},     {"discard", verb_discard},
+	{"sweep", verb_sweep},   {"config", verb_config},
+	{"why", verb_why},       {"quota", verb_quota},
+	{"doctor", verb_doctor},
 };
 
 /* 0, 1 and 2 are there, and nothing else of our caller's reaches a child. */

@@ -30,7 +30,7 @@ static void print_quoted(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-static void print_mount(FILE *out, const struct mount *mount)
+const char *plan_kind_name(enum mount_kind kind)
 {
 	static const char *const kinds[] = {
 		[MOUNT_RO_BIND] = "read-only",  [MOUNT_BIND] = "read-write",
@@ -39,14 +39,21 @@ static void print_mount(FILE *out, const struct mount *mount)
 		[MOUNT_PROC] = "proc",          [MOUNT_DEV] = "dev",
 	};
 
+	return kinds[kind];
+}
+
+static void print_mount(FILE *out, const struct mount *mount)
+{
+	const char *kind = plan_kind_name(mount->kind);
+
 	if (mount->view) {
 		fprintf(out, "  view        %s (%s)\n", mount->target,
 			mount->view);
 	} else if (mount->source && strcmp(mount->source, mount->target) != 0) {
-		fprintf(out, "  %-11s %s -> %s\n", kinds[mount->kind],
-			mount->target, mount->source);
+		fprintf(out, "  %-11s %s -> %s\n", kind, mount->target,
+			mount->source);
 	} else {
-		fprintf(out, "  %-11s %s\n", kinds[mount->kind], mount->target);
+		fprintf(out, "  %-11s %s\n", kind, mount->target);
 	}
 }
 
@@ -85,36 +92,42 @@ static void print_option(FILE *out, const struct strv *args, size_t i,
 	}
 }
 
-static void print_call(FILE *out, const struct spec *spec,
-		       const struct programs *programs,
-		       const struct mounts *mounts, const struct env *env)
+void plan_add_call(const struct plan *plan, struct strv *args)
 {
-	const struct argv_plan plan = {
-		.mounts = mounts,
-		.env = env,
-		.cwd = spec->cwd,
+	const struct argv_plan argv_plan = {
+		.mounts = plan->mounts,
+		.env = plan->env,
+		.cwd = plan->spec->cwd,
 		.privileged = geteuid() == 0,
 	};
+
+	argv_add_options(args, &argv_plan);
+}
+
+static void print_call(FILE *out, const struct plan *plan)
+{
 	AUTO_STRV args = {0};
 
-	argv_add_options(&args, &plan);
+	plan_add_call(plan, &args);
 	fputs("  ", out);
-	print_quoted(out, programs->bwrap);
+	print_quoted(out, plan->programs->bwrap);
 	for (size_t i = 0; i < args.count; i++) {
 		if (strncmp(args.list[i], "--", 2) == 0) {
 			fputs(" \\\n   ", out);
 		}
-		print_option(out, &args, i, &env->passed);
+		print_option(out, &args, i, &plan->env->passed);
 	}
 	fputs(" \\\n    -- " VIEW_EXEC_AT
 	      " 0 STDERR_FD COMMAND_FD LAUNCHER_FD 0\n",
 	      out);
 }
 
-void plan_print(FILE *out, const struct spec *spec,
-		const struct programs *programs, const struct mounts *mounts,
-		const struct env *env)
+void plan_print(FILE *out, const struct plan *plan)
 {
+	const struct spec *spec = plan->spec;
+	const struct mounts *mounts = plan->mounts;
+	const struct env *env = plan->env;
+
 	fputs("command:", out);
 	for (char *const *arg = spec->command; *arg; arg++) {
 		fputc(' ', out);
@@ -123,7 +136,7 @@ void plan_print(FILE *out, const struct spec *spec,
 	fprintf(out, "\nrole: %s\n", spec_role_name(spec->role));
 	fprintf(out, "checkout: %s\n", spec->checkout);
 	fprintf(out, "execution: %s/" PLAN_EXECUTION "\n", spec->scratch_dir);
-	fprintf(out, "daemon: %s\n", programs->daemon);
+	fprintf(out, "daemon: %s\n", plan->programs->daemon);
 	fputs("mounts:\n", out);
 	for (size_t i = 0; i < mounts->count; i++) {
 		print_mount(out, &mounts->list[i]);
@@ -132,5 +145,5 @@ void plan_print(FILE *out, const struct spec *spec,
 	print_names(out, "environment added", &env->added);
 	print_names(out, "environment left out", &env->dropped);
 	fputs("call:\n", out);
-	print_call(out, spec, programs, mounts, env);
+	print_call(out, plan);
 }

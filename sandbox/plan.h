@@ -11,15 +11,30 @@
 
 #include <stdio.h>
 
+#include "mounts.h"
+
 struct env;
-struct mounts;
+struct manifest;
 struct programs;
 struct spec;
+struct strv;
 
 #define PLAN_EXECUTION "EXECUTION"
 
-void plan_print(FILE *out, const struct spec *spec,
-		const struct programs *programs, const struct mounts *mounts,
-		const struct env *env);
+struct plan {
+	const struct spec *spec;
+	const struct programs *programs;
+	const struct manifest *manifest;
+	const struct mounts *mounts;
+	const struct env *env;
+};
+
+void plan_print(FILE *out, const struct plan *plan);
+/* The same for a program; of variables only the names. */
+void plan_print_json(FILE *out, const struct plan *plan);
+
+/* For both: the arguments of bwrap, and what a mount's kind is called. */
+void plan_add_call(const struct plan *plan, struct strv *args);
+const char *plan_kind_name(enum mount_kind kind);
 
 #endif

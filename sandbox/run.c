@@ -34,6 +34,7 @@
 #include "usage.h"
 #include "view.h"
 #include "wait.h"
+#include "why.h"
 
 struct run {
 	const struct spec *spec;
@@ -118,10 +119,24 @@ static int print_plan(struct run *run)
 	view_declare(&run->manifest, run->spec, &run->policy, path);
 	code = view_plan(&run->mounts, run->spec, &run->policy, &run->manifest,
 			 path, run->programs.shim);
-	if (!code) {
+	if (!code && run->spec->why) {
+		why_print(stdout, run->spec, &run->policy, &run->manifest,
+			  &run->mounts, run->spec->json);
+	} else if (!code) {
+		const struct plan plan = {
+			.spec = run->spec,
+			.programs = &run->programs,
+			.manifest = &run->manifest,
+			.mounts = &run->mounts,
+			.env = &run->env,
+		};
+
 		build_env(run, PLAN_EXECUTION, NULL);
-		plan_print(stdout, run->spec, &run->programs, &run->mounts,
-			   &run->env);
+		if (run->spec->json) {
+			plan_print_json(stdout, &plan);
+		} else {
+			plan_print(stdout, &plan);
+		}
 	}
 	return code;
 }
@@ -500,6 +515,9 @@ int verb_run(int argc, char **argv)
 	int code = spec_parse(&spec, argc, argv);
 	bool is_parent = false;
 
+	if (!code && spec.json && !spec.dry_run) {
+		code = failure(EXIT_USAGE, "--json is for --dry-run");
+	}
 	if (!code && spec.detach && !spec.dry_run) {
 		is_parent = detach_fork(&detach, &code);
 	}
@@ -508,4 +526,17 @@ int verb_run(int argc, char **argv)
 	}
 	spec_release(&spec);
 	return code;
+}
+
+int verb_why(int argc, char **argv)
+{
+	struct detach detach = DETACH_INIT;
+	struct spec spec;
+	int code = spec_parse(&spec, argc, argv);
+
+	spec.why = true;
+	spec.dry_run = true;
+	code = code ? code : run_spec(&spec, &detach);
+	spec_release(&spec);
+	return code == EXIT_NOT_SET_UP ? EXIT_TROUBLE : code;
 }

@@ -215,6 +215,9 @@ static int take_option(struct spec *spec, struct options *options, int option,
 		return 0;
 	case 't':
 		return parse_die_after(optarg, &spec->die_after_ns);
+	case 'j':
+		spec->json = true;
+		return 0;
 	case 'p':
 		spec->dry_run = true;
 		return 0;
@@ -246,6 +249,7 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"nested", no_argument, NULL, 'N'},
 		{"die-after", required_argument, NULL, 't'},
 		{"dry-run", no_argument, NULL, 'p'},
+		{"json", no_argument, NULL, 'j'},
 		{"debug", no_argument, NULL, 'D'},
 		{0},
 	};

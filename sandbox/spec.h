@@ -41,6 +41,8 @@ struct spec {
 	bool overlay; /* the checkout under a layer in any role */
 	bool discard;
 	bool dry_run;
+	bool json; /* what dry_run prints */
+	bool why;  /* dry_run explains the command's words as paths instead */
 	bool debug;
 };
 

@@ -26,6 +26,7 @@ int verb_discard(int argc, char **argv);
 int verb_sweep(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_config(int argc, char **argv);
+int verb_why(int argc, char **argv);
 int verb_quota(int argc, char **argv);
 
 /* The options of the verbs other than run. */

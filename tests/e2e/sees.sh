@@ -119,6 +119,20 @@ probe "$work/paths" >"$work/seen"
 while read -r _ path wanted; do
   same "$path is $wanted" "$wanted $path" "$(grep -F -x -e "absent $path" -e "denied $path" -e "ro $path" -e "rw $path" -e "link $path" "$work/seen")"
 done < <(grep -v ' -$' "$work/rows")
+# What `why` says is what the probe found.
+(cd "$checkout" && xargs -a "$work/paths" -d '\n' timeout 60 "$LEGATO_SANDBOX" why --scratch-dir "$state" --json -- </dev/null) >"$work/why.json"
+python3 - "$work/why.json" >"$work/why" <<'PY'
+import json, sys
+words = {"read-write": "rw", "read-only": "ro"}
+for row in json.load(open(sys.argv[1])):
+    print(words.get(row["state"], "hidden"), row["path"])
+PY
+same_files '`why` and the probe agree' <(sed 's/^\(absent\|denied\) /hidden /' "$work/seen") "$work/why"
+same '`why` names the rule' "$HOME/.npmrc: masked, by the rule npmrc (the login of npm)" \
+  "$(cd "$checkout" && "$LEGATO_SANDBOX" why --scratch-dir "$state" "$HOME/.npmrc")"
+same '`run --dry-run --json` is a plan for a program' "$HOME/.nvm read-only nvm" \
+  "$(run --dry-run --json -- true | python3 -c 'import json,sys; print(*[m["target"]+" "+m["kind"]+" "+m["rule"] for m in json.load(sys.stdin)["mounts"] if m["target"].endswith("/.nvm")])')"
+
 (cd "$checkout" && timeout 60 "$LEGATO_SANDBOX" run --scratch-dir "$state" -- sh -c 'echo x >~/.cargo/registry/made; echo x >~/.cargo/lock; echo "$CARGO_HOME $XDG_CACHE_HOME $PYENV_ROOT"' </dev/null) >"$work/out" 2>/dev/null
 same 'moved roots are told inside' "$HOME/.cargo $HOME/.cache $away/pyenv" "$(cat "$work/out")"
 check 'what is written to a cache is there' test -e "$away/cargo/registry/made"
