@@ -70,6 +70,7 @@ void sides_close(struct sides *sides)
 	layer_close(&sides->base);
 	layer_close(&sides->upper);
 	layer_close(&sides->links);
+	applied_release(&sides->applied);
 	mask_set_release(&sides->masks);
 	mask_links_release(&sides->masked_links);
 }

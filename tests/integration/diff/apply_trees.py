@@ -134,7 +134,7 @@ def main():
     overlay.run_isolated()
     make_execution = (overlay.Execution if sys.argv[1] == "kernel"
                       else overlay.DaemonExecution)
-    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 6
     if os.environ.get("LEGATO_TEST_LONG"):
         seeds = int(os.environ["LEGATO_TEST_LONG"])
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
