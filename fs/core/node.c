@@ -53,10 +53,17 @@ int nodes_init(struct nodes *nodes)
 	return 0;
 }
 
-static void node_free(struct node *node)
+static void release_fds(struct node *node)
 {
 	fdref_put(node->pinned);
+	node->pinned = NULL;
 	fdref_put(node->data);
+	node->data = NULL;
+}
+
+static void node_free(struct node *node)
+{
+	release_fds(node);
 	dirlist_put(node->listing);
 	lowers_free(node->lowers);
 	free(node->name);
@@ -374,6 +381,8 @@ void node_put(struct nodes *nodes, struct node *node)
 		} else if (!node_is_dir(node)) {
 			file_forget_fds(node);
 		}
+		release_fds(node);
+		/* Only now the disk has its space back. */
 		charge_forget(node);
 		node_free(node);
 		node = parent;

@@ -96,13 +96,15 @@ static bool fits(struct quota *quota, const struct quota_limits *limits,
 		claimed_bytes <= free_above(quota, limits->min_free));
 }
 
-/* Whether space may be about to come back; waits a little if so. */
+/* Whether space may be about to come back; waits a little if so. What the disk
+ * says is free (for the floor) comes a moment after the file is gone. */
 static bool wait_for_forget(struct quota *quota)
 {
 	const struct timespec pause = {.tv_nsec = NS_PER_MS};
 	const struct quota_amount nameless = quota_page_nameless(quota->page);
+	const bool is_late = LOAD(quota->page->min_free);
 
-	if (!nameless.files ||
+	if ((!nameless.files && !is_late) ||
 	    now_ns() - LOAD(quota->unlinked_ns) > QUOTA_FORGET_NS) {
 		return false;
 	}
@@ -185,7 +187,7 @@ void quota_add_nameless(struct quota *quota, int64_t bytes, int64_t files)
 		return;
 	}
 	quota_page_add_nameless(quota->page, bytes, files);
-	if (files > 0) {
+	if (files) {
 		STORE(quota->unlinked_ns, now_ns());
 	}
 }

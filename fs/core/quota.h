@@ -18,8 +18,9 @@
  * above it.
  *
  * An unlinked file takes space until the kernel has forgotten it, which it
- * tells a moment after the unlink; a claim that finds no room waits for that,
- * as long as QUOTA_FORGET_NS.
+ * tells a moment after the unlink, and the disk has freed it; a claim that
+ * finds no room waits for that, as long as QUOTA_FORGET_NS. Without an unlink
+ * just before nothing waits.
  *
  * Without limits a claim costs two loads; with them, two additions to words
  * that the threads share. No lock.
@@ -36,7 +37,7 @@
 
 #define QUOTA_FREE_AGE_NS INT64_C(100000000)
 #define QUOTA_FREE_NEAR   (INT64_C(16) << 20)
-#define QUOTA_FORGET_NS   INT64_C(100000000)
+#define QUOTA_FORGET_NS   INT64_C(1000000000)
 
 struct quota {
 	struct quota_page *page; /* owned; NULL: nothing is counted */
@@ -46,7 +47,7 @@ struct quota {
 	_Atomic int64_t claimed_files;
 	_Atomic int64_t free_bytes; /* above the floor, at free_ns */
 	_Atomic int64_t free_ns;
-	_Atomic int64_t unlinked_ns; /* when a file last lost its last name */
+	_Atomic int64_t unlinked_ns; /* a file last lost its name, or went */
 };
 
 /* Nothing is counted. */
