@@ -61,8 +61,9 @@ static const struct option long_options[] = {
 };
 
 #define POLL_MS 200
-/* How long a change that has begun holds back the later ones. */
-#define PATIENCE_MS 2000
+/* How long a change that has begun, or whose number is not to be seen yet,
+ * holds back the later ones. One in which a daemon was killed never ends. */
+#define PATIENCE_MS 15000
 
 struct run {
 	struct cli cli;
@@ -75,6 +76,7 @@ struct run {
 	struct log_tree grouped;
 	/* Of --follow: all up to it were written. */
 	uint64_t written;
+	bool caught_up;
 	bool wait_for_ends; /* stop at a change that is under way */
 };
 
@@ -154,10 +156,11 @@ static int parse(struct run *run, int argc, char **argv)
 static int take(void *data, const struct journal_record *record)
 {
 	struct run *run = data;
+	/* What was there before may have gaps: it was condensed. */
+	bool gap = run->caught_up && record->sequence != run->written + 1;
 	int error = 0;
 
-	if (run->wait_for_ends && (record->state == JOURNAL_BEGUN ||
-				   record->sequence != run->written + 1)) {
+	if (run->wait_for_ends && (gap || record->state == JOURNAL_BEGUN)) {
 		return 1;
 	}
 	run->written = record->sequence;
@@ -196,6 +199,7 @@ static int follow(struct run *run)
 
 		run->wait_for_ends = living && waited < PATIENCE_MS;
 		error = read_once(run);
+		run->caught_up = true;
 		if (fflush(run->lines.out)) {
 			error = error ? error : -EIO;
 		}
