@@ -10,6 +10,7 @@
 #include "log.h"
 #include "sys.h"
 
+#define CLOSE_MS        300
 #define BUSY_MS         10000
 #define SUFFIX_MAX      64
 #define PATH_BYTES      4096
@@ -381,8 +382,8 @@ void index_close(struct index *index)
 	}
 	if (index->db && index->mode == INDEX_WRITE) {
 		/* One plain file is left, that can be read from a read-only
-		 * disk; while somebody reads, it stays as it is. */
-		sqlite3_busy_timeout(index->db, 0);
+		 * disk; if somebody goes on reading, it stays as it is. */
+		sqlite3_busy_timeout(index->db, CLOSE_MS);
 		(void)run_sql(index->db, "PRAGMA journal_mode = DELETE");
 	}
 	close_database(index);
