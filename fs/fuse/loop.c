@@ -41,6 +41,9 @@ void loop_block_signals(void)
 	ending_signals(&set);
 	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* Under a limit on the size of files, a write beyond it is an error of
+	 * that call (EFBIG) and not our end. */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void on_wake(int number)

@@ -12,7 +12,8 @@
 #include "ops.h"
 
 /* Blocks the signals that end the daemon, for this thread and those it
- * starts. To be called before anything else waits for them. */
+ * starts, and ignores those that a write can raise. To be called before
+ * anything else waits for them. */
 void loop_block_signals(void);
 
 /* `control_fd` is -1 for none. 0 after a clean end, or -errno. */

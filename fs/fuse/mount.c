@@ -31,6 +31,7 @@ struct mounting {
 	struct manifest manifest; /* views with their bases, as asked for */
 	struct execution execution;
 	int ready_fd; /* to the waiting parent; -1 in the foreground */
+	bool was_ready;
 };
 
 static int complain(const char *what, const char *subject, int error)
@@ -288,9 +289,26 @@ static int on_ready(void *data, int fuse_fd)
 	struct mounting *mounting = data;
 
 	(void)fuse_fd;
+	mounting->was_ready = true;
 	printf("%s\n", mounting->execution.id);
 	fflush(stdout);
 	return background_ready(mounting->ready_fd);
+}
+
+/* Where it can't be written, the disk being full, the execution looks killed.
+ */
+static int write_end(struct mounting *mounting)
+{
+	int error;
+
+	mounting->manifest.ended_ns = now_ns();
+	error = manifest_write(&mounting->manifest, mounting->execution.dir_fd);
+	if (error) {
+		fprintf(stderr,
+			"legato-fs: cannot write the end into '%s': %s\n",
+			mounting->execution.path, err_text(error));
+	}
+	return error;
 }
 
 static int serve_here(struct mounting *mounting)
@@ -312,12 +330,7 @@ static int serve_here(struct mounting *mounting)
 	int error = views_open_log(&mounting->execution, mounting->debug);
 
 	error = error ? error : serve(&options);
-	if (!error) {
-		mounting->manifest.ended_ns = now_ns();
-		error = manifest_write(&mounting->manifest,
-				       mounting->execution.dir_fd);
-	}
-	return error;
+	return error ? error : write_end(mounting);
 }
 
 static int serve_child(void *data, int ready_fd)
@@ -351,7 +364,9 @@ int mount_command(int argc, char **argv)
 				? serve_here(&mounting)
 				: background_run(serve_child, &mounting);
 	}
-	if (error && made && execution_remove(&mounting.execution)) {
+	/* Once it was served it holds what somebody changed. */
+	if (error && made && !mounting.was_ready &&
+	    execution_remove(&mounting.execution)) {
 		fprintf(stderr, "legato-fs: cannot remove '%s'\n",
 			mounting.execution.path);
 	}

@@ -166,9 +166,14 @@ launch sh -c 'exit 6' >/dev/full 2>"$log"
 same 'one that writes nothing is not' '6 0' "$? $(grep -c 'cannot write' "$log")"
 launch sh -c 'echo x >&2; exit 6' 2>/dev/full
 same 'a full disk for stderr' 6 $?
-(ulimit -f 100 && launch sh -c 'head -c 1000000 /dev/zero; exit 5') >"$log" 2>"$work/log2"
+(ulimit -f 8192 && launch sh -c 'head -c 10000000 /dev/zero; exit 5') >"$log" 2>"$work/log2"
 status=$?
 check 'a limit on files does not kill the launcher' sh -c "test $status -eq 5 && grep -q '^legato-sandbox: cannot write stdout: File too large' '$work/log2'"
+(ulimit -f 8192 && launch sh -c 'head -c 10000000 /dev/zero >big; echo x >after; exit 6') >"$log" 2>"$work/log2"
+same '... nor the daemon when a command writes beyond it' 6 $?
+(ulimit -f 100 && launch true) >"$log" 2>"$work/log2"
+same 'one too small for the journal is refused' 125 $?
+check '... with its reason' grep -q 'File too large' "$work/log2"
 launch cat <"$work" >"$log" 2>"$work/log2"
 check 'a folder as stdin is an error' grep -q '^legato-sandbox: cannot read stdin: Is a directory$' "$work/log2"
 
