@@ -4,15 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "duration.h"
 #include "quota_limits.h"
 
-#define MILLI        1000
-#define CPU_DIGITS   3
-#define CPUS_MAX     100000
-#define MINUTE       60
-#define HOUR         3600
-#define DAY          86400
-#define DURATION_MAX (100ULL * 365 * DAY)
+#define MILLI      1000
+#define CPU_DIGITS 3
+#define CPUS_MAX   100000
 
 static bool number_size(const char *text, uint64_t *ret_number)
 {
@@ -80,31 +77,14 @@ static bool number_cpus(const char *text, uint64_t *ret_number)
 
 bool config_duration(const char *text, uint64_t *ret_seconds)
 {
-	static const struct {
-		char letter;
-		uint64_t seconds;
-	} units[] = {{'s', 1}, {'m', MINUTE}, {'h', HOUR}, {'d', DAY}};
-	uint64_t count;
-	char *end;
+	int64_t ns;
 
-	if (!isdigit((unsigned char)*text)) {
+	if (duration_parse(text, &ns)) {
 		return false;
 	}
-	count = strtoull(text, &end, 10);
-	if (count > DURATION_MAX) {
-		return false;
-	}
-	if (*end == '\0' && count == 0) {
-		*ret_seconds = 0;
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (end[0] == units[i].letter && end[1] == '\0') {
-			*ret_seconds = count * units[i].seconds;
-			return *ret_seconds <= DURATION_MAX;
-		}
-	}
-	return false;
+	*ret_seconds = (uint64_t)(ns / NS_PER_SECOND);
+	/* A number alone could be meant as minutes. */
+	return ns == 0 || !isdigit((unsigned char)text[strlen(text) - 1]);
 }
 
 #define SIZE_FORM                                                              \
@@ -115,7 +95,7 @@ bool config_duration(const char *text, uint64_t *ret_seconds)
 	.pattern = "^([0-9]+([.][0-9]+)?[KMGkmg]?|none)$"
 #define DURATION_FORM                                                          \
 	.form = "a time such as 24h, 7d, 30m, or 0",                           \
-	.pattern = "^(0|[0-9]+[smhd])$"
+	.pattern = "^(0+|[0-9]+(s|m|min|h|d|w))$"
 
 const struct config_rule config_rules[CONFIG_COUNT] = {
 	[CONFIG_ENABLED] = {"agents.sandbox.enabled", CONFIG_BOOL, CONFIG_NEVER,

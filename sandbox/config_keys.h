@@ -77,7 +77,7 @@ extern const struct config_rule config_rules[CONFIG_COUNT];
 /* The last part of a rule's path. */
 const char *config_rule_name(const struct config_rule *rule);
 
-/* The number of seconds in "90s", "5m", "24h", "7d", "0". */
+/* The number of seconds in a duration (duration.h) that has a unit, or is 0. */
 bool config_duration(const char *text, uint64_t *ret_seconds);
 
 #endif
