@@ -89,10 +89,10 @@ bool config_duration(const char *text, uint64_t *ret_seconds)
 
 #define SIZE_FORM                                                              \
 	.form = "a size such as 20G, or none",                                 \
-	.pattern = "^([0-9]+([.][0-9]+)?[KMGTkmgt]?([Ii]?[Bb])?|none)$"
+	.pattern = "^([0-9]+([KMGTkmgt]([Ii]?[Bb])?)?|none)$"
 #define COUNT_FORM                                                             \
 	.form = "a number such as 1M, or none",                                \
-	.pattern = "^([0-9]+([.][0-9]+)?[KMGkmg]?|none)$"
+	.pattern = "^([0-9]+[KMGTkmgt]?|none)$"
 #define DURATION_FORM                                                          \
 	.form = "a time such as 24h, 7d, 30m, or 0",                           \
 	.pattern = "^(0+|[0-9]+(s|m|min|h|d|w))$"

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "quota_limits.h"
+
 struct unit {
 	const char *name;
 	int64_t factor;
@@ -16,21 +18,8 @@ static const struct unit time_units[] = {
 	{"h", 60 * 60}, {"d", 24 * 3600}, {"w", 7 * 86400},
 };
 
-static const struct unit size_units[] = {
-	{"", 1},
-	{"K", 1LL << 10},
-	{"KiB", 1LL << 10},
-	{"M", 1LL << 20},
-	{"MiB", 1LL << 20},
-	{"G", 1LL << 30},
-	{"GiB", 1LL << 30},
-	{"T", 1LL << 40},
-	{"TiB", 1LL << 40},
-};
-
-/* A whole number and one of the units. */
-static int parse(const char *text, const struct unit *units, size_t count,
-		 int64_t *ret_value)
+/* A whole number and one of the units, as seconds. */
+static int parse_seconds(const char *text, int64_t *ret_seconds)
 {
 	char *end;
 	int64_t number;
@@ -43,10 +32,11 @@ static int parse(const char *text, const struct unit *units, size_t count,
 	if (errno) {
 		return -errno;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(end, units[i].name) == 0) {
-			return __builtin_mul_overflow(number, units[i].factor,
-						      ret_value)
+	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++) {
+		if (strcmp(end, time_units[i].name) == 0) {
+			return __builtin_mul_overflow(number,
+						      time_units[i].factor,
+						      ret_seconds)
 				       ? -ERANGE
 				       : 0;
 		}
@@ -58,7 +48,7 @@ int duration_parse(const char *text, int64_t *ret_ns)
 {
 	int64_t seconds;
 	int64_t ns;
-	int error = parse(text, time_units, ARRAY_SIZE(time_units), &seconds);
+	int error = parse_seconds(text, &seconds);
 
 	if (error) {
 		return error;
@@ -72,13 +62,14 @@ int duration_parse(const char *text, int64_t *ret_ns)
 
 int size_parse(const char *text, int64_t *ret_bytes)
 {
-	int64_t bytes;
-	int error = parse(text, size_units, ARRAY_SIZE(size_units), &bytes);
+	struct quota_limits limits = QUOTA_LIMITS_NONE;
 
-	if (!error) {
-		*ret_bytes = bytes;
+	if (quota_parse_value("size", text, &limits)) {
+		return -EINVAL;
 	}
-	return error;
+	*ret_bytes =
+		limits.bytes == QUOTA_NONE ? INT64_MAX : (int64_t)limits.bytes;
+	return 0;
 }
 
 void duration_format(char *text, size_t size, int64_t ns)

@@ -2,8 +2,8 @@
  * duration.h - lengths of time and sizes as a person writes them.
  *
  * A duration is a number and a unit: "90", "90s", "15min" or "15m", "24h",
- * "7d", "2w"; without a unit it is seconds. A size is a number and one of K,
- * M, G, T (powers of 1024; "KiB" and so on too); without a unit it is bytes.
+ * "7d", "2w"; without a unit it is seconds. A size is written as a quota's
+ * (quota_limits.h).
  * Threads: any.
  */
 #ifndef SANDBOX_DURATION_H
@@ -19,7 +19,7 @@
 /* -EINVAL for what is none, -ERANGE for what is too long (292 years). */
 int duration_parse(const char *text, int64_t *ret_ns) MUST_CHECK;
 
-/* -EINVAL, -ERANGE. */
+/* -EINVAL. "none" is INT64_MAX. */
 int size_parse(const char *text, int64_t *ret_bytes) MUST_CHECK;
 
 /* "5 s", "12 min", "3 h", "4 d". */

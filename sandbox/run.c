@@ -26,6 +26,7 @@
 #include "programs.h"
 #include "relay.h"
 #include "remote.h"
+#include "resolve.h"
 #include "scratch.h"
 #include "signals.h"
 #include "spec.h"
@@ -414,6 +415,36 @@ static void record_end(struct run *run, int code)
 	}
 }
 
+/* legato-diff looks in the default folder. */
+static bool is_default_scratch(const char *scratch_dir)
+{
+	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *resolved = NULL;
+
+	if (execution_default_scratch(&path)) {
+		return false;
+	}
+	resolved = resolve_future(path);
+	return resolved && strcmp(resolved, scratch_dir) == 0;
+}
+
+/* What to type to see the changes. */
+static void print_diff_line(const struct run *run)
+{
+	AUTO_BUF line = BUF_INIT;
+
+	buf_adds(&line, "legato-diff ");
+	if (!is_default_scratch(run->spec->scratch_dir)) {
+		buf_adds(&line, "--scratch-dir ");
+		buf_add_quoted(&line, run->spec->scratch_dir);
+		buf_addc(&line, ' ');
+	}
+	buf_adds(&line, run->execution.id);
+	if (!buf_error(&line)) {
+		fprintf(stderr, "%s\n", line.data);
+	}
+}
+
 static void print_summary(const struct run *run)
 {
 	int error;
@@ -428,7 +459,7 @@ static void print_summary(const struct run *run)
 			run->execution.id, err_text(error));
 	}
 	if (!run->spec->discard) {
-		fprintf(stderr, "legato-diff %s\n", run->execution.id);
+		print_diff_line(run);
 	}
 }
 

@@ -271,7 +271,8 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 	return 0;
 }
 
-int spec_resolve_scratch(const char *option, char **ret_path)
+/* `option`, or the default where it is NULL. 0 or an exit code. */
+static int find_scratch(const char *option, char **ret_path)
 {
 	AUTO_FREE char *path = NULL;
 	AUTO_FREE char *cwd = NULL;
@@ -424,7 +425,23 @@ static int resolve_scratch(struct spec *spec, const char *option)
 		}
 		option = paths.list[0];
 	}
-	return spec_resolve_scratch(option, &spec->scratch_dir);
+	return find_scratch(option, &spec->scratch_dir);
+}
+
+int spec_parse_verb(struct spec *ret_spec, const char *scratch_dir)
+{
+	struct spec *spec = ret_spec;
+	int code;
+
+	*spec = (struct spec){0};
+	config_init(&spec->config);
+	if (scratch_dir && !getenv("HOME")) {
+		/* Whose configuration? */
+		return find_scratch(scratch_dir, &spec->scratch_dir);
+	}
+	code = resolve_home(&spec->home);
+	code = code ? code : config_load_file(&spec->config, NULL, spec->home);
+	return code ? code : resolve_scratch(spec, scratch_dir);
 }
 
 static int load_config(struct spec *spec, const struct options *options)

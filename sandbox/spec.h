@@ -53,8 +53,11 @@ void spec_release(struct spec *spec);
 
 const char *spec_role_name(enum role role);
 
-/* The scratch folder for the verbs that only have that option: `option`, or
- * the default where it is NULL; as spec's. 0 or an exit code. */
-int spec_resolve_scratch(const char *option, char **ret_path) MUST_CHECK;
+/*
+ * What the verbs that start nothing need: the home, the person's configuration
+ * and the scratch folder, which is `scratch_dir`, else the configuration's,
+ * else the default. 0 or an exit code. Release in any case.
+ */
+int spec_parse_verb(struct spec *ret_spec, const char *scratch_dir) MUST_CHECK;
 
 #endif

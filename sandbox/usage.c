@@ -8,6 +8,10 @@
 #include "spec.h"
 
 #define GRACE_DEFAULT_NS (10 * NS_PER_SECOND)
+/* Neither a flag nor the configuration said it. */
+#define KEEP_FOR_UNSET  (-1)
+#define KEEP_SIZE_UNSET (-2)
+
 /* How long ended executions are kept for a look. */
 #define KEEP_FOR_DEFAULT_NS (24LL * 60 * 60 * NS_PER_SECOND)
 
@@ -103,6 +107,37 @@ static int take_verb_option(struct verb_options *options, int option,
 	return 0;
 }
 
+/* The values were checked when the file was read. */
+static void take_keep(const struct config *config, struct verb_options *options)
+{
+	const char *keep_for = config->values[CONFIG_KEEP_FOR].text;
+	const char *keep_size = config->values[CONFIG_KEEP_SIZE].text;
+
+	if (options->keep_for_ns == KEEP_FOR_UNSET &&
+	    (!keep_for || duration_parse(keep_for, &options->keep_for_ns))) {
+		options->keep_for_ns = KEEP_FOR_DEFAULT_NS;
+	}
+	if (options->keep_size == KEEP_SIZE_UNSET &&
+	    (!keep_size || size_parse(keep_size, &options->keep_size))) {
+		options->keep_size = KEEP_SIZE_UNLIMITED;
+	}
+}
+
+/* What the options leave open. */
+static int take_configuration(struct verb_options *options,
+			      const char *scratch_dir)
+{
+	struct spec spec;
+	int code = spec_parse_verb(&spec, scratch_dir);
+
+	if (!code) {
+		take_keep(&spec.config, options);
+		options->scratch_dir = TAKE_PTR(spec.scratch_dir);
+	}
+	spec_release(&spec);
+	return code;
+}
+
 int verb_options_parse(struct verb_options *ret_options, int argc, char **argv,
 		       unsigned int takes, int min, int max)
 {
@@ -112,8 +147,8 @@ int verb_options_parse(struct verb_options *ret_options, int argc, char **argv,
 
 	*ret_options = (struct verb_options){
 		.grace_ns = GRACE_DEFAULT_NS,
-		.keep_for_ns = KEEP_FOR_DEFAULT_NS,
-		.keep_size = KEEP_SIZE_UNLIMITED,
+		.keep_for_ns = KEEP_FOR_UNSET,
+		.keep_size = KEEP_SIZE_UNSET,
 	};
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, short_options, verb_options,
@@ -134,5 +169,5 @@ int verb_options_parse(struct verb_options *ret_options, int argc, char **argv,
 			       argc - optind < min ? "which execution?"
 						   : "too many arguments");
 	}
-	return spec_resolve_scratch(scratch_dir, &ret_options->scratch_dir);
+	return take_configuration(ret_options, scratch_dir);
 }

@@ -41,7 +41,7 @@ enum {
 	VERB_STOPS_AT_ID = 1 << 7, /* what follows is a command */
 };
 
-#define KEEP_SIZE_UNLIMITED (-1)
+#define KEEP_SIZE_UNLIMITED INT64_MAX
 
 struct verb_options {
 	char *scratch_dir; /* resolved; the caller frees */

@@ -34,12 +34,19 @@ check '... by its name' config check "$file"
 config show --json >"$work/show.json"
 same 'show --json tells values and origins' "~/big file $file 3" \
   "$(python3 -c 'import json,sys; v=json.load(open(sys.argv[1]))["agents.sandbox.scratch_dir"]; print(v["value"], v["origin"], v["file"], v["line"])' "$work/show.json")"
-(cd "$checkout" && GITHUB_TOKEN=t PLAIN_A=x timeout 60 "$S" run --env SET_BY_FLAG=f --env PLAIN_A -- env </dev/null) >"$work/env" 2>/dev/null
+(cd "$checkout" && GITHUB_TOKEN=t PLAIN_A=x timeout 60 "$S" run --env SET_BY_FLAG=f --env PLAIN_A -- env </dev/null) >"$work/env" 2>"$work/summary"
+same 'ls finds what is in the scratch folder of the file' 1 "$("$S" ls --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')"
+id=$("$S" ls --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["id"])')
+check 'show does' "$S" show "$id"
+check 'the line to type names the folder' sh -c "\"$LEGATO_DIFF\" --scratch-dir '$HOME/big' --name-status $id && grep -qF -- '--scratch-dir $HOME/big $id' '$work/summary'"
 check 'allow lets a secret pass' grep -qx GITHUB_TOKEN=t "$work/env"
 check 'set sets' grep -qx 'SET_BY_FILE=from file' "$work/env"
 check '--env sets' grep -qx 'SET_BY_FLAG=f' "$work/env"
 check '--env NAME stands over deny' grep -qx 'PLAIN_A=x' "$work/env"
 check 'scratch_dir is used' test -n "$(ls -A "$HOME/big")"
+check 'sweep keeps what ended just now' sh -c "'$S' sweep && test -d '$HOME/big/$id'"
+sed -i 's/^    env:/    keep: { for: 0 }\n    env:/' "$file"
+check 'keep of the file: sweep removes it' sh -c "'$S' sweep && test ! -e '$HOME/big/$id'"
 (cd "$checkout" && PLAIN_A=x timeout 60 "$S" run --scratch-dir "$state" -- env </dev/null) >"$work/env" 2>/dev/null
 same 'deny denies' '' "$(grep '^PLAIN_' "$work/env")"
 check '--scratch-dir stands over it' test -n "$(executions)"

@@ -40,7 +40,7 @@ static void what_is_none_is_refused(void **state)
 	assert_int_equal(duration_parse("99999999999", &value), -ERANGE);
 	assert_int_equal(duration_parse("99999999999999999999", &value),
 			 -ERANGE);
-	assert_int_equal(size_parse("9999999999T", &value), -ERANGE);
+	assert_int_equal(size_parse("9999999999T", &value), -EINVAL);
 	assert_int_equal(value, -1);
 }
 
@@ -55,6 +55,8 @@ static void sizes_are_powers_of_1024(void **state)
 	assert_int_equal(bytes, 4LL << 30);
 	assert_int_equal(size_parse("3KiB", &bytes), 0);
 	assert_int_equal(bytes, 3072);
+	assert_int_equal(size_parse("none", &bytes), 0);
+	assert_true(bytes == INT64_MAX);
 }
 
 static void both_are_printed_short(void **state)
