@@ -5,6 +5,7 @@
 
 #include "config.h"
 #include "failure.h"
+#include "json.h"
 
 static const char *const origin_names[] = {
 	[CONFIG_FROM_DEFAULT] = "default",
@@ -179,17 +180,6 @@ void config_show_text(FILE *out, const struct config *config)
 
 /* --------------------------------------------------------------- a program */
 
-static void write_json(FILE *out, yyjson_mut_doc *doc)
-{
-	AUTO_FREE char *text = yyjson_mut_write(
-		doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-		NULL);
-
-	die_if_no_memory(!text);
-	fprintf(out, "%s\n", text);
-	yyjson_mut_doc_free(doc);
-}
-
 static void add_origin(yyjson_mut_doc *doc, yyjson_mut_val *object,
 		       enum config_origin origin, const char *file, int line)
 {
@@ -249,7 +239,7 @@ void config_show_json(FILE *out, const struct config *config)
 		add_origin(doc, object, value->origin, value->file,
 			   value->line);
 	}
-	write_json(out, doc);
+	json_print(out, doc);
 }
 
 /* -------------------------------------------------------------- the schema */
@@ -388,5 +378,5 @@ void config_show_schema(FILE *out)
 				config_rule_name(rule), rule_schema(doc, rule));
 		}
 	}
-	write_json(out, doc);
+	json_print(out, doc);
 }

@@ -5,6 +5,7 @@
 #include <yyjson.h>
 
 #include "failure.h"
+#include "json.h"
 #include "usage.h"
 
 static const char *const state_names[] = {
@@ -38,19 +39,6 @@ static void add_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
 	yyjson_mut_obj_add_strcpy(doc, item, "fix", finding->fix.data);
 }
 
-static int print_json(yyjson_mut_doc *doc)
-{
-	AUTO_FREE char *text = yyjson_mut_write(
-		doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-		NULL);
-
-	if (!text) {
-		return failure(EXIT_TROUBLE, "out of memory");
-	}
-	puts(text);
-	return 0;
-}
-
 static int examine(const char *scratch_dir, bool json)
 {
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
@@ -73,10 +61,11 @@ static int examine(const char *scratch_dir, bool json)
 		buf_release(&finding.text);
 		buf_release(&finding.fix);
 	}
-	if (json && print_json(doc)) {
-		code = EXIT_TROUBLE;
+	if (json) {
+		json_print(stdout, doc);
+	} else {
+		yyjson_mut_doc_free(doc);
 	}
-	yyjson_mut_doc_free(doc);
 	return code;
 }
 

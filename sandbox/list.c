@@ -8,22 +8,13 @@
 #include "duration.h"
 #include "err.h"
 #include "failure.h"
+#include "json.h"
 #include "quota.h"
 #include "requests.h"
 #include "state.h"
 #include "usage.h"
 
 #define ROW "%-20s  %-12s  %-6s  %-8s  %6s  %5s  %s  %s\n"
-
-static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
-		     const char *key, const char *value)
-{
-	if (value) {
-		yyjson_mut_obj_add_strcpy(doc, object, key, value);
-	} else {
-		yyjson_mut_obj_add_null(doc, object, key);
-	}
-}
 
 static void add_views(yyjson_mut_doc *doc, yyjson_mut_val *object,
 		      const struct manifest *manifest)
@@ -34,12 +25,12 @@ static void add_views(yyjson_mut_doc *doc, yyjson_mut_val *object,
 		const struct manifest_view *view = &manifest->views[i];
 		yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
 
-		add_text(doc, item, "name", view->name);
-		add_text(doc, item, "kind",
-			 view->kind == MANIFEST_OVERLAY ? "overlay"
-							: "scratch");
-		add_text(doc, item, "base", view->base);
-		add_text(doc, item, "mount_at", view->mount_at);
+		json_add_text(doc, item, "name", view->name);
+		json_add_text(doc, item, "kind",
+			      view->kind == MANIFEST_OVERLAY ? "overlay"
+							     : "scratch");
+		json_add_text(doc, item, "base", view->base);
+		json_add_text(doc, item, "mount_at", view->mount_at);
 	}
 }
 
@@ -59,12 +50,12 @@ static yyjson_mut_val *entry_to_json(yyjson_mut_doc *doc,
 	const struct manifest *manifest = &entry->manifest;
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 
-	add_text(doc, object, "id", entry->execution.id);
-	add_text(doc, object, "name", manifest->name);
-	add_text(doc, object, "state", state_name(entry->state));
-	add_text(doc, object, "role", manifest->role);
-	add_text(doc, object, "checkout", manifest->checkout);
-	add_text(doc, object, "path", entry->execution.path);
+	json_add_text(doc, object, "id", entry->execution.id);
+	json_add_text(doc, object, "name", manifest->name);
+	json_add_text(doc, object, "state", state_name(entry->state));
+	json_add_text(doc, object, "role", manifest->role);
+	json_add_text(doc, object, "checkout", manifest->checkout);
+	json_add_text(doc, object, "path", entry->execution.path);
 	add_command(doc, object, manifest);
 	yyjson_mut_obj_add_sint(doc, object, "created_ns",
 				manifest->created_ns);
@@ -79,20 +70,6 @@ static yyjson_mut_val *entry_to_json(yyjson_mut_doc *doc,
 	quota_add_json(doc, object, entry);
 	add_views(doc, object, manifest);
 	return object;
-}
-
-static int print_json(yyjson_mut_doc *doc)
-{
-	AUTO_FREE char *text = yyjson_mut_write(
-		doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-		NULL);
-
-	yyjson_mut_doc_free(doc);
-	if (!text) {
-		return failure(EXIT_TROUBLE, "out of memory");
-	}
-	puts(text);
-	return 0;
 }
 
 static void add_command_line(struct buf *line, const struct manifest *manifest)
@@ -158,7 +135,8 @@ static int list_json(const char *scratch_dir, char *const *ids, size_t count)
 			entry_release(&entry);
 		}
 	}
-	return print_json(doc);
+	json_print(stdout, doc);
+	return 0;
 }
 
 int verb_ls(int argc, char **argv)
@@ -272,7 +250,8 @@ static int show_stats(const struct entry *entry, bool json)
 		return stats_failure(error);
 	}
 	yyjson_mut_doc_set_root(doc, requests);
-	return print_json(doc);
+	json_print(stdout, doc);
+	return 0;
 }
 
 static int show(const struct entry *entry, bool json)
@@ -285,7 +264,8 @@ static int show(const struct entry *entry, bool json)
 		yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 
 		yyjson_mut_doc_set_root(doc, entry_to_json(doc, entry));
-		return print_json(doc);
+		json_print(stdout, doc);
+		return 0;
 	}
 	show_text(entry);
 	return 0;

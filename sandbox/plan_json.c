@@ -4,21 +4,12 @@
 #include "argv.h"
 #include "env.h"
 #include "failure.h"
+#include "json.h"
 #include "manifest.h"
 #include "plan.h"
 #include "programs.h"
 #include "spec.h"
 #include "view.h"
-
-static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
-		     const char *key, const char *value)
-{
-	if (value) {
-		yyjson_mut_obj_add_strcpy(doc, object, key, value);
-	} else {
-		yyjson_mut_obj_add_null(doc, object, key);
-	}
-}
 
 static void add_mounts(yyjson_mut_doc *doc, yyjson_mut_val *root,
 		       const struct mounts *mounts)
@@ -29,11 +20,11 @@ static void add_mounts(yyjson_mut_doc *doc, yyjson_mut_val *root,
 		const struct mount *mount = &mounts->list[i];
 		yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
 
-		add_text(doc, object, "kind", plan_kind_name(mount->kind));
-		add_text(doc, object, "target", mount->target);
-		add_text(doc, object, "source", mount->source);
-		add_text(doc, object, "view", mount->view);
-		add_text(doc, object, "rule", mount->rule);
+		json_add_text(doc, object, "kind", plan_kind_name(mount->kind));
+		json_add_text(doc, object, "target", mount->target);
+		json_add_text(doc, object, "source", mount->source);
+		json_add_text(doc, object, "view", mount->view);
+		json_add_text(doc, object, "rule", mount->rule);
 	}
 }
 
@@ -49,8 +40,8 @@ static void add_masks(yyjson_mut_doc *doc, yyjson_mut_val *root,
 			yyjson_mut_val *object =
 				yyjson_mut_arr_add_obj(doc, list);
 
-			add_text(doc, object, "view", view->name);
-			add_text(doc, object, "path", *mask);
+			json_add_text(doc, object, "view", view->name);
+			json_add_text(doc, object, "path", *mask);
 		}
 	}
 }
@@ -100,7 +91,6 @@ void plan_print_json(FILE *out, const struct plan *plan)
 	yyjson_mut_val *root = yyjson_mut_obj(doc);
 	AUTO_FREE char *execution =
 		text_format("%s/" PLAN_EXECUTION, plan->spec->scratch_dir);
-	AUTO_FREE char *text = NULL;
 	AUTO_STRV args = {0};
 	yyjson_mut_val *command;
 
@@ -110,20 +100,15 @@ void plan_print_json(FILE *out, const struct plan *plan)
 	for (char *const *word = plan->spec->command; *word; word++) {
 		yyjson_mut_arr_add_strcpy(doc, command, *word);
 	}
-	add_text(doc, root, "role", spec_role_name(plan->spec->role));
-	add_text(doc, root, "checkout", plan->spec->checkout);
-	add_text(doc, root, "directory", plan->spec->cwd);
-	add_text(doc, root, "execution", execution);
-	add_text(doc, root, "daemon", plan->programs->daemon);
+	json_add_text(doc, root, "role", spec_role_name(plan->spec->role));
+	json_add_text(doc, root, "checkout", plan->spec->checkout);
+	json_add_text(doc, root, "directory", plan->spec->cwd);
+	json_add_text(doc, root, "execution", execution);
+	json_add_text(doc, root, "daemon", plan->programs->daemon);
 	add_mounts(doc, root, plan->mounts);
 	add_masks(doc, root, plan->manifest);
 	add_environment(doc, root, plan->env);
 	plan_add_call(plan, &args);
 	add_call(doc, root, &args, plan->programs->bwrap);
-	text = yyjson_mut_write(
-		doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-		NULL);
-	die_if_no_memory(!text);
-	fprintf(out, "%s\n", text);
-	yyjson_mut_doc_free(doc);
+	json_print(out, doc);
 }

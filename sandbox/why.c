@@ -5,6 +5,7 @@
 #include <yyjson.h>
 
 #include "failure.h"
+#include "json.h"
 #include "manifest.h"
 #include "mounts.h"
 #include "path.h"
@@ -155,29 +156,20 @@ static void print_text(FILE *out, const struct answer *answer)
 	fprintf(out, " (%s)\n", answer->note);
 }
 
-static void add_text(yyjson_mut_doc *doc, yyjson_mut_val *object,
-		     const char *key, const char *value)
-{
-	if (value) {
-		yyjson_mut_obj_add_strcpy(doc, object, key, value);
-	} else {
-		yyjson_mut_obj_add_null(doc, object, key);
-	}
-}
-
 static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
 		     const struct answer *answer)
 {
 	yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, list);
 
-	add_text(doc, object, "path", answer->path);
-	add_text(doc, object, "state", answer->state);
-	add_text(doc, object, "rule", answer->rule);
-	add_text(doc, object, "why", answer->why ? answer->why : answer->note);
-	add_text(doc, object, "mount",
-		 answer->mount ? answer->mount->target : NULL);
-	add_text(doc, object, "view",
-		 answer->mount ? answer->mount->view : NULL);
+	json_add_text(doc, object, "path", answer->path);
+	json_add_text(doc, object, "state", answer->state);
+	json_add_text(doc, object, "rule", answer->rule);
+	json_add_text(doc, object, "why",
+		      answer->why ? answer->why : answer->note);
+	json_add_text(doc, object, "mount",
+		      answer->mount ? answer->mount->target : NULL);
+	json_add_text(doc, object, "view",
+		      answer->mount ? answer->mount->view : NULL);
 }
 
 static char *absolute(const struct policy *policy, const char *path)
@@ -197,7 +189,6 @@ void why_print(FILE *out, const struct spec *spec, const struct policy *policy,
 {
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 	yyjson_mut_val *list = yyjson_mut_arr(doc);
-	AUTO_FREE char *text = NULL;
 
 	die_if_no_memory(!list);
 	yyjson_mut_doc_set_root(doc, list);
@@ -215,13 +206,8 @@ void why_print(FILE *out, const struct spec *spec, const struct policy *policy,
 		}
 	}
 	if (json) {
-		text = yyjson_mut_write(
-			doc,
-			YYJSON_WRITE_PRETTY |
-				YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-			NULL);
-		die_if_no_memory(!text);
-		fprintf(out, "%s\n", text);
+		json_print(out, doc);
+	} else {
+		yyjson_mut_doc_free(doc);
 	}
-	yyjson_mut_doc_free(doc);
 }

@@ -224,14 +224,20 @@ static int remove_file(struct node *parent, const char *name,
 			: sys_unlinkat(dir->fd, name, 0);
 }
 
-/* Removes what was found, on the record. */
-static int unlink_found(struct node *parent, const char *name,
-			const struct found *found, const struct caller *caller)
+/* Removes from the upper, or hides, what was found. */
+typedef int remove_fn(struct node *parent, const char *name,
+		      const struct found *found);
+
+/* Does so on the record. */
+static int remove_recorded(remove_fn *act, enum journal_op op,
+			   struct node *parent, const char *name,
+			   const struct found *found,
+			   const struct caller *caller)
 {
 	struct recording recording;
 	struct node *node = NULL;
 	int error = record_begin(&recording, &(struct record_change){
-						     .op = JOURNAL_UNLINK,
+						     .op = op,
 						     .caller = caller,
 						     .parent = parent,
 						     .name = name,
@@ -242,7 +248,7 @@ static int unlink_found(struct node *parent, const char *name,
 
 	error = error ? error : unlink_prepare(parent, name, found, &node);
 	if (!error) {
-		error = remove_file(parent, name, found);
+		error = act(parent, name, found);
 		settle_parent(parent);
 		unlink_finish(parent->view, node, found, !error);
 	}
@@ -267,7 +273,8 @@ static int unlink_locked(struct node *parent, const char *name,
 		found_release(&found);
 		return -EISDIR;
 	}
-	error = unlink_found(parent, name, &found, caller);
+	error = remove_recorded(remove_file, JOURNAL_UNLINK, parent, name,
+				&found, caller);
 	found_release(&found);
 	return error;
 }
@@ -410,31 +417,6 @@ static int remove_dir(struct node *parent, const char *name,
 		       : add_whiteout(parent->view, dir->fd, name);
 }
 
-/* Removes an empty one, on the record. */
-static int rmdir_found(struct node *parent, const char *name,
-		       const struct found *found, const struct caller *caller)
-{
-	struct recording recording;
-	struct node *node = NULL;
-	int error = record_begin(&recording, &(struct record_change){
-						     .op = JOURNAL_RMDIR,
-						     .caller = caller,
-						     .parent = parent,
-						     .name = name,
-						     .before = &found->st,
-						     .bytes = -1,
-						     .room = JOURNAL_FREES,
-					     });
-
-	error = error ? error : unlink_prepare(parent, name, found, &node);
-	if (!error) {
-		error = remove_dir(parent, name, found);
-		settle_parent(parent);
-		unlink_finish(parent->view, node, found, !error);
-	}
-	return record_end(&recording, error);
-}
-
 /* The tree lock is held exclusively. */
 static int rmdir_known(struct node *parent, const char *name,
 		       const struct found *found, struct node *dir,
@@ -445,7 +427,8 @@ static int rmdir_known(struct node *parent, const char *name,
 	if (empty <= 0) {
 		return empty ? empty : -ENOTEMPTY;
 	}
-	return rmdir_found(parent, name, found, caller);
+	return remove_recorded(remove_dir, JOURNAL_RMDIR, parent, name, found,
+			       caller);
 }
 
 /* *ret_entry has a node if one was found, also on failure. */
