@@ -48,7 +48,7 @@ check 'what it writes is in the view' in_it "$id" -- sh -c 'echo x >second && : 
 check 'the first command ends' until_ended "$id"
 same '... with its exit code' 3 "$(field exit_code "$id")"
 same 'its output is in the folder' 'said complained' "$(head -n 2 "$state/$id/output" | xargs)"
-check 'the summary, too' grep -q "legato-diff $id" "$state/$id/output"
+check 'the summary, too' grep -q "legato-diff .*$id" "$state/$id/output"
 same 'both changes are in the diff' "$(printf 'A f\tmade\nA f\tsecond')" "$(changes --name-status "$id" | sort)"
 status=0; in_it "$id" -- true 2>"$work/err" || status=$?
 same 'exec into an ended one' 125 "$status"
