@@ -463,9 +463,12 @@ static void print_summary(const struct run *run)
 	}
 }
 
+/* What has never started is small, and nothing of it may be left when the
+ * refusal is told. */
 static void remove_folder(struct run *run)
 {
-	int error = discard_in_background(&run->execution);
+	int error = run->started ? discard_in_background(&run->execution)
+				 : execution_remove(&run->execution);
 
 	if (error) {
 		warning("cannot remove '%s': %s", run->execution.path,
