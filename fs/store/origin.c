@@ -56,7 +56,9 @@ void origin_key(const struct origin *origin, char ret_key[ORIGIN_KEY_BYTES])
 int origin_write(int dirfd, const char *name, const struct origin *origin)
 {
 	struct origin_record record = {
-		.version = ORIGIN_VERSION,
+		.version = origin->partial_tag ? ORIGIN_VERSION_PARTIAL
+					       : ORIGIN_VERSION,
+		.partial_tag = htole32((uint32_t)origin->partial_tag),
 		.dev = htole64(origin->dev),
 		.ino = htole64(origin->ino),
 		.size_bytes = htole64(origin->size_bytes),
@@ -67,6 +69,13 @@ int origin_write(int dirfd, const char *name, const struct origin *origin)
 
 	return sys_setxattrat(dirfd, name, ORIGIN_ATTR, &record, sizeof(record),
 			      0);
+}
+
+static bool is_known(const struct origin_record *record)
+{
+	return record->version == ORIGIN_VERSION ||
+	       (record->version == ORIGIN_VERSION_PARTIAL &&
+		record->partial_tag);
 }
 
 int origin_read(int dirfd, const char *name, struct origin *ret_origin)
@@ -81,7 +90,7 @@ int origin_read(int dirfd, const char *name, struct origin *ret_origin)
 	if (n < 0 && n != -ERANGE) {
 		return (int)n;
 	}
-	if (n != sizeof(record) || record.version != ORIGIN_VERSION) {
+	if (n != sizeof(record) || !is_known(&record)) {
 		return -EBADMSG;
 	}
 	*ret_origin = (struct origin){
@@ -91,6 +100,9 @@ int origin_read(int dirfd, const char *name, struct origin *ret_origin)
 		.mtime_ns = le64toh(record.mtime_ns),
 		.ctime_ns = le64toh(record.ctime_ns),
 		.birth_ns = le64toh(record.birth_ns),
+		.partial_tag = record.version == ORIGIN_VERSION_PARTIAL
+				       ? le32toh(record.partial_tag)
+				       : 0,
 	};
 	return 1;
 }

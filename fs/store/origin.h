@@ -19,6 +19,9 @@ struct origin {
 	uint64_t mtime_ns;
 	uint64_t ctime_ns;
 	uint64_t birth_ns; /* 0: not known */
+	/* Of the copy: not all of it is there, and this is its map's tag, of 32
+	 * bits (partial.h). 0: it is whole. No part of the identity. */
+	uint64_t partial_tag;
 };
 
 /* All but the time of birth, which stat does not have. */

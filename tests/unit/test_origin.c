@@ -51,7 +51,7 @@ static void is_little_endian_on_disk(void **state)
 		[32] = 0xff, [33] = 0xff, [34] = 0xff, [35] = 0xff, [36] = 0xff,
 		[37] = 0xff, [38] = 0xff, [39] = 0xff, [40] = 6,    [48] = 7,
 	};
-	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6, 7};
+	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6, 7, 0};
 	unsigned char raw[64];
 
 	(void)state;
