@@ -2,9 +2,9 @@
  * scratch.h - whether a folder can hold executions.
  *
  * It must be the user's, so that nobody else puts an execution of theirs in
- * the way, and its disk must have what an upper needs: flock, extended
- * attributes named user.*, and device nodes 0:0 for whiteouts. Some network
- * and FAT disks have not; a link to another disk is fine.
+ * the way, and its disk must have what an upper needs: flock and extended
+ * attributes named user.*. Some network and FAT disks have not; a link to
+ * another disk is fine.
  * Threads: any.
  */
 #ifndef SANDBOX_SCRATCH_H

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "hiding.h"
 #include "masks.h"
 #include "sys.h"
 #include "watch.h"
@@ -171,6 +172,7 @@ struct merging {
 	/* Marks that hide names in the slots below this one only. */
 	struct dirlist *marked;
 	bool foreign;
+	bool has_files; /* the slot that is read may have whiteouts as files */
 	const struct node *dir;
 	/* Masked files that may have a name in the slot, and its disk. */
 	struct mask_links links;
@@ -182,7 +184,8 @@ static int is_whiteout(const struct merging *merging, DIR *dir,
 		       const struct dirent *entry)
 {
 	bool maybe = entry->d_type == DT_CHR || entry->d_type == DT_UNKNOWN ||
-		     (merging->foreign && entry->d_type == DT_REG);
+		     ((merging->foreign || merging->has_files) &&
+		      entry->d_type == DT_REG);
 	struct stat st;
 	int error;
 
@@ -190,7 +193,10 @@ static int is_whiteout(const struct merging *merging, DIR *dir,
 		return 0;
 	}
 	error = whiteout_stat(dirfd(dir), entry->d_name, merging->foreign, &st);
-	return error ? error : whiteout_is(&st);
+	if (error || whiteout_is(&st) || !merging->has_files) {
+		return error ? error : whiteout_is(&st);
+	}
+	return whiteout_is_file(dirfd(dir), entry->d_name, &st);
 }
 
 /* Whether the view must not show it. */
@@ -280,6 +286,8 @@ static int add_slot(struct merging *merging, struct node *node,
 	DIR *dir;
 	int error = view_dir_fd(node, slot, &ref);
 
+	merging->has_files =
+		slot == VIEW_SLOT_UPPER && hiding_has_files(node->view);
 	error = error ? error : find_links(merging, slot, ref->fd);
 	error = error ? error : sys_opendirat(ref->fd, "", &dir);
 	if (error) {

@@ -6,6 +6,7 @@
 #include "charge.h"
 #include "elsewhere.h"
 #include "file.h"
+#include "hiding.h"
 #include "log.h"
 #include "masks.h"
 #include "merge.h"
@@ -274,12 +275,11 @@ static int find_in_upper(struct node *parent, const char *name,
 	int error =
 		stat_in_slot(parent, VIEW_SLOT_UPPER, name, &found->st, &dir);
 
+	error = error ? error
+		      : hiding_is(parent->view, dir->fd, name, &found->st);
 	if (error) {
-		return error;
-	}
-	if (whiteout_is(&found->st)) {
-		/* Not -ENOENT: that means "look further down". */
-		return -ENODATA;
+		/* A whiteout; not -ENOENT: that means "look further down". */
+		return error > 0 ? -ENODATA : error;
 	}
 	found->in_upper = true;
 	found->has_upper_name = true;

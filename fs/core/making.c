@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "charge.h"
+#include "hiding.h"
 #include "lookup.h"
 #include "sys.h"
 #include "whiteout.h"
@@ -251,7 +252,7 @@ int making_has_whiteout(const struct view *view, int dirfd, const char *name)
 	if (!error && view->has_foreign_marks) {
 		error = whiteout_stat(dirfd, name, true, &st);
 	}
-	return error ? error : whiteout_is(&st);
+	return error ? error : hiding_is(view, dirfd, name, &st);
 }
 
 static int make_new(struct making *making, int dirfd)

@@ -7,6 +7,7 @@
 #include "charge.h"
 #include "copyup.h"
 #include "dirlist.h"
+#include "hiding.h"
 #include "log.h"
 #include "making.h"
 #include "masks.h"
@@ -204,7 +205,7 @@ static int move_then_whiteout(struct renaming *renaming)
 	int error;
 
 	view_temp_name(renaming->view, temp);
-	error = whiteout_create(work_fd, temp);
+	error = hiding_prepare(renaming->view, temp, from->upper->fd);
 	if (error) {
 		return error;
 	}

@@ -8,6 +8,7 @@
 #include "copyup.h"
 #include "dirlist.h"
 #include "err.h"
+#include "hiding.h"
 #include "links.h"
 #include "log.h"
 #include "place.h"
@@ -176,7 +177,7 @@ static int replace_by_whiteout(struct view *view, int dirfd, const char *name)
 	int error;
 
 	view_temp_name(view, temp);
-	error = whiteout_create(view->work_fd, temp);
+	error = hiding_prepare(view, temp, dirfd);
 	if (error) {
 		return error;
 	}
@@ -191,7 +192,7 @@ static int replace_by_whiteout(struct view *view, int dirfd, const char *name)
 /* A whiteout where the upper has nothing. */
 static int add_whiteout(struct view *view, int dirfd, const char *name)
 {
-	int error = whiteout_create(dirfd, name);
+	int error = hiding_add(view, dirfd, name);
 
 	charge_entries(view, error ? 0 : 1);
 	return error;
@@ -366,7 +367,7 @@ static void clear_displaced(struct view *view, const char *temp)
 static int exchange_for_whiteout(struct view *view, int dirfd, const char *name,
 				 const char *temp)
 {
-	int error = whiteout_create(view->work_fd, temp);
+	int error = hiding_prepare(view, temp, dirfd);
 
 	if (error) {
 		return error;

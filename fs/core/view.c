@@ -8,6 +8,7 @@
 #include "charge.h"
 #include "copyup.h"
 #include "err.h"
+#include "hiding.h"
 #include "links.h"
 #include "log.h"
 #include "masks.h"
@@ -216,6 +217,7 @@ static int view_open(struct view *view, const struct view_config *config)
 		return error;
 	}
 	error = layer_open(&view->upper, config->dirfd, config->upper);
+	error = error ? error : hiding_init(view);
 	error = error ? error : open_work(view, config);
 	error = error ? error : open_links(view, config);
 	return error ? error : empty_work(view);

@@ -85,6 +85,7 @@ struct view {
 	struct node *root; /* referenced */
 	/* private */
 	atomic_ulong temp_count;
+	atomic_bool file_whiteouts;   /* see hiding.h */
 	_Atomic int64_t links_blocks; /* see charge.h */
 };
 

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
 #include "sys.h"
 
-#define SHOWN_ATTR "user.legato.whiteout"
+#define SHOWN_ATTR     "user.legato.whiteout"
+#define FILE_ATTR      "user.overlay.whiteout"
+#define HAS_FILES_ATTR "user.legato.whiteout-files"
 
 /* Other tools' marks. */
 #define MARK_PREFIX         ".wh."
@@ -16,7 +19,7 @@
 #define FOREIGN_OPAQUE_ATTR "user.fuseoverlayfs.opaque"
 
 static const char *const whiteout_attrs[] = {
-	"user.overlay.whiteout",
+	FILE_ATTR,
 	"trusted.overlay.whiteout",
 };
 
@@ -33,6 +36,57 @@ bool whiteout_is(const struct stat *st)
 int whiteout_create(int dirfd, const char *name)
 {
 	return sys_mknodat(dirfd, name, S_IFCHR | 0600, makedev(0, 0));
+}
+
+int whiteout_create_file(int dirfd, const char *name)
+{
+	AUTO_FD fd = sys_openat(dirfd, name,
+				O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	int error =
+		fd < 0 ? fd : sys_setxattrat(dirfd, name, FILE_ATTR, "y", 1, 0);
+
+	if (error && fd >= 0) {
+		/* What fails is left to who empties the work folder. */
+		(void)!sys_unlinkat(dirfd, name, 0);
+	}
+	return error;
+}
+
+int whiteout_is_file(int dirfd, const char *name, const struct stat *st)
+{
+	ssize_t n;
+
+	if (!S_ISREG(st->st_mode) || st->st_size > 0) {
+		return 0;
+	}
+	n = sys_getxattrat(dirfd, name, FILE_ATTR, NULL, 0);
+	if (n == -ENODATA || n == -EOPNOTSUPP) {
+		return 0;
+	}
+	return n < 0 ? (int)n : 1;
+}
+
+int whiteout_announce_files(int dirfd)
+{
+	int error = sys_setxattrat(dirfd, "", WHITEOUT_OPAQUE_ATTR, "x", 1,
+				   XATTR_CREATE);
+
+	return error == -EEXIST ? 0 : error;
+}
+
+int whiteout_note_files(int root_fd)
+{
+	return sys_setxattrat(root_fd, "", HAS_FILES_ATTR, "y", 1, 0);
+}
+
+int whiteout_has_files(int root_fd)
+{
+	ssize_t n = sys_getxattrat(root_fd, "", HAS_FILES_ATTR, NULL, 0);
+
+	if (n == -ENODATA || n == -EOPNOTSUPP) {
+		return 0;
+	}
+	return n < 0 ? (int)n : 1;
 }
 
 int whiteout_set_opaque(int dirfd, const char *name)

@@ -7,6 +7,12 @@
  * user.overlay.opaque = "y" (trusted.overlay.opaque is read too, where the
  * process may).
  *
+ * Where the disk has no such device (an overlayfs keeps it for itself), a
+ * whiteout is an empty file with user.overlay.whiteout, in a directory with
+ * user.overlay.opaque = "x": the form that the kernel reads in its lowers (from
+ * Linux 6.7). The upper's root then has user.legato.whiteout-files, without
+ * which no empty file is asked.
+ *
  * Foreign marks: fuse-overlayfs and others write, where they can't make
  * devices, an empty file ".wh.NAME" beside where NAME would be, ".wh..wh..opq"
  * in an opaque directory or user.fuseoverlayfs.opaque on it; the kernel reads
@@ -32,6 +38,18 @@ bool whiteout_is(const struct stat *st);
 
 /* Makes one (needs no privilege since Linux 5.8). -EEXIST, -ENOSPC, ... */
 int whiteout_create(int dirfd, const char *name) MUST_CHECK;
+
+/* The same as a file, in a folder where nobody sees it unfinished. -EOPNOTSUPP
+ * where the disk has no user attributes. */
+int whiteout_create_file(int dirfd, const char *name) MUST_CHECK;
+/* Whether `name`, whose stat is `st`, is one: 1, 0 or -errno. */
+int whiteout_is_file(int dirfd, const char *name,
+		     const struct stat *st) MUST_CHECK;
+/* Says on a directory, before it gets the first one, that it has some. */
+int whiteout_announce_files(int dirfd) MUST_CHECK;
+/* Says so on the root of an upper; whiteout_has_files: 1, 0 or -errno. */
+int whiteout_note_files(int root_fd) MUST_CHECK;
+int whiteout_has_files(int root_fd) MUST_CHECK;
 
 /* Marks the directory `name` ("" = dirfd itself). -EOPNOTSUPP where the disk
  * has no user attributes. */

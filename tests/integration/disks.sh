@@ -71,6 +71,9 @@ work_in() {
 }
 names_and_data() { (cd "$1" && find . -mindepth 1 -printf '%P %y %m %s %l\n' | sed 's/^\([^ ]* d [0-7]*\) [0-9]*/\1/' | sort && find . -type f | sort | xargs -d '\n' cat | md5sum); }
 
+# (What links.h knows of d/a2 is not in the upper.)
+names() { (cd "$1" && find . -mindepth 1 -printf '%P %y %m %l\n' | sort); }
+
 one() { # BASE-KIND UPPER-KIND
   local name="base on $1, upper on $2" id
   base=$work/disks/$1/base
@@ -92,6 +95,23 @@ one() { # BASE-KIND UPPER-KIND
   done
   tree_of "$base" >after
   same_files "$name: the base is untouched" before after
+  again "$name" "$work/disks/$2/scratch/$id"
+}
+
+# What others read of an ended execution: served again, and the diff.
+again() { # NAME EXECUTION
+  local views=$2/views/work
+  mkdir -p "$work/other"
+  mounts+=("$work/other")
+  if "$LEGATO_FS" -o "lowerdir=$base,upperdir=$views/upper,workdir=$views/work" "$work/other"; then
+    same "$1: served again" "$(names "$work/plain")" "$(names "$work/other")"
+    unmount "$work/other"
+  else
+    not_ok "$1: served again"
+  fi
+  timeout 60 "$LEGATO_DIFF" --scratch-dir "${2%/*}" --name-status --no-pager --all "${2##*/}" >changes.seen </dev/null
+  [ -s changes ] || { grep -q gone/x changes.seen && mv changes.seen changes; } && return
+  same_files "$1: legato-diff as on the first disk" changes changes.seen
 }
 
 view=$work/view
@@ -109,13 +129,8 @@ done
 # The view goes before the disks below it.
 mounts+=("$view")
 for kind in "${kinds[@]}"; do
-  # overlayfs has no device 0:0 (a whiteout): no upper can be there.
-  if [ "$kind" = overlayfs ]; then
-    one overlayfs ext4
-    continue
-  fi
   one "$kind" "$kind"
-  if [ "$kind" != ext4 ] && { [ "$kind" = tmpfs ] || [ -n "${LEGATO_TEST_LONG:-}" ]; }; then
+  if [ "$kind" != ext4 ] && { [ "$kind" = tmpfs ] || [ "$kind" = overlayfs ] || [ -n "${LEGATO_TEST_LONG:-}" ]; }; then
     one "$kind" ext4
     one ext4 "$kind"
   fi

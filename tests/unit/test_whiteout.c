@@ -32,6 +32,42 @@ static void nothing_else_is_one(void **state)
 	assert_false(whiteout_is(&st));
 }
 
+static void as_a_file(void **state)
+{
+	AUTO_FD fd = -1;
+	struct stat st;
+	char value;
+
+	(void)state;
+	assert_int_equal(mkdir("files", 0700), 0);
+	fd = open("files", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(whiteout_has_files(fd), 0);
+	assert_int_equal(whiteout_note_files(fd), 0);
+	assert_int_equal(whiteout_has_files(fd), 1);
+	assert_int_equal(whiteout_create_file(fd, "gone"), 0);
+	assert_int_equal(fstatat(fd, "gone", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(whiteout_is_file(fd, "gone", &st), 1);
+	assert_false(whiteout_is(&st));
+	assert_int_equal(whiteout_create_file(fd, "gone"), -EEXIST);
+
+	/* Said once; a directory that is opaque stays so. */
+	assert_int_equal(whiteout_announce_files(fd), 0);
+	assert_int_equal(getxattr("files", WHITEOUT_OPAQUE_ATTR, &value, 1), 1);
+	assert_int_equal(value, 'x');
+	assert_int_equal(whiteout_is_opaque(fd, ""), 0);
+	assert_int_equal(whiteout_set_opaque(fd, ""), 0);
+	assert_int_equal(whiteout_announce_files(fd), 0);
+	assert_int_equal(whiteout_is_opaque(fd, ""), 1);
+
+	/* Content, or no attribute: a file. */
+	temp_write("files/gone", "x", 1);
+	assert_int_equal(fstatat(fd, "gone", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(whiteout_is_file(fd, "gone", &st), 0);
+	temp_write("files/empty", "", 0);
+	assert_int_equal(fstatat(fd, "empty", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(whiteout_is_file(fd, "empty", &st), 0);
+}
+
 static void opaque(void **state)
 {
 	AUTO_FD path_fd = -1;
@@ -83,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UNIT_TEST_IN_FOLDER(made_and_recognized),
+		UNIT_TEST_IN_FOLDER(as_a_file),
 		UNIT_TEST_IN_FOLDER(nothing_else_is_one),
 		UNIT_TEST_IN_FOLDER(opaque),
 		UNIT_TEST_IN_FOLDER(only_y_is_opaque),

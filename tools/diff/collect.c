@@ -179,6 +179,12 @@ static int stat_link(const struct walk *walk, struct shown *shown)
 	return 0;
 }
 
+/* Whether an entry of the upper is a whiteout: 1, 0 or -errno. */
+static int is_whiteout(int dirfd, const char *name, const struct stat *st)
+{
+	return whiteout_is(st) ? 1 : whiteout_is_file(dirfd, name, st);
+}
+
 static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 		      const struct place *place, const char *name)
 {
@@ -199,10 +205,11 @@ static int stat_shown(const struct walk *walk, struct shown *ret_shown,
 		return error ? error : stat_link(walk, ret_shown);
 	}
 	error = sys_fstatat(place->upper_fd, name, &st);
-	if (error) {
+	error = error ? error : is_whiteout(place->upper_fd, name, &st);
+	if (error < 0) {
 		return error;
 	}
-	if (!whiteout_is(&st)) {
+	if (error == 0) {
 		change_side_from_stat(&ret_shown->side, &st);
 		return 0;
 	}
