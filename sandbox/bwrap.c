@@ -259,11 +259,15 @@ static int receive_start(struct bwrap *bwrap)
 
 bool bwrap_read_start(struct bwrap *bwrap)
 {
-	if (bwrap->shim_fd >= 0 && bwrap->command_fd < 0) {
+	if (bwrap->shim_fd >= 0) {
 		bwrap->command_fd = receive_start(bwrap);
-		return bwrap->command_fd >= 0;
 	}
-	return false;
+	if (bwrap->shim_fd < 0 || bwrap->command_fd < 0) {
+		return false;
+	}
+	/* All is said; its end would be readable for ever. */
+	close(TAKE_FD(bwrap->shim_fd));
+	return true;
 }
 
 int bwrap_signal_command(const struct bwrap *bwrap, int signal)

@@ -206,32 +206,56 @@ void child_release(struct child *child)
 	*child = (struct child)CHILD_INIT;
 }
 
-int child_run(char *const argv[], const char *directory,
-	      const struct signals *signals, struct buf *output)
+int child_ask(struct child_question *question, char *const argv[],
+	      const char *directory, const struct signals *signals)
 {
 	AUTO_FD output_fd = memfd_create("stdout", MFD_CLOEXEC);
-	struct child child = CHILD_INIT;
-	struct child_options options = {
+	const struct child_options options = {
 		.signals = signals,
 		.directory = directory,
 		.output_fd = output_fd,
 		.no_input = true,
 	};
-	int result = output_fd < 0 ? -errno : 0;
+	int error = output_fd < 0 ? -errno : 0;
 
-	result = result ? result : child_start(&child, argv, &options);
-	if (result) {
-		return result;
+	error = error ? error : child_start(&question->child, argv, &options);
+	if (!error) {
+		question->output_fd = TAKE_FD(output_fd);
 	}
-	child_wait(&child, -1);
-	result = WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -EINTR;
-	child_release(&child);
+	return error;
+}
+
+int child_answer(struct child_question *question, struct buf *output)
+{
+	struct child *child = &question->child;
+	int result;
+
+	child_wait(child, -1);
+	result = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : -EINTR;
 	if (output) {
 		int error;
 
-		lseek(output_fd, 0, SEEK_SET);
-		error = fdio_read_all(output_fd, output, OUTPUT_MAX_BYTES);
-		return error ? error : result;
+		lseek(question->output_fd, 0, SEEK_SET);
+		error = fdio_read_all(question->output_fd, output,
+				      OUTPUT_MAX_BYTES);
+		result = error ? error : result;
 	}
+	child_question_release(question);
 	return result;
+}
+
+void child_question_release(struct child_question *question)
+{
+	child_release(&question->child);
+	auto_close_fd(&question->output_fd);
+	*question = (struct child_question)CHILD_QUESTION_INIT;
+}
+
+int child_run(char *const argv[], const char *directory,
+	      const struct signals *signals, struct buf *output)
+{
+	struct child_question question = CHILD_QUESTION_INIT;
+	int error = child_ask(&question, argv, directory, signals);
+
+	return error ? error : child_answer(&question, output);
 }

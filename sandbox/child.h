@@ -75,6 +75,28 @@ void child_release(struct child *child);
 /* Waits until one descriptor is readable or hung up. False on time-out. */
 bool child_poll_fd(int fd, int timeout_ms);
 
+/* A helper that is asked early, and answers while other things are done. */
+struct child_question {
+	/* private */
+	struct child child;
+	int output_fd;
+};
+
+#define CHILD_QUESTION_INIT                                                    \
+	{                                                                      \
+		.child = CHILD_INIT, .output_fd = -1                           \
+	}
+
+/* Starts it. 0 or -errno. */
+int child_ask(struct child_question *question, char *const argv[],
+	      const char *directory, const struct signals *signals) MUST_CHECK;
+
+/* Waits for its end; the rest is as of child_run. Once for each child_ask. */
+int child_answer(struct child_question *question, struct buf *output);
+
+/* Needed only where it isn't waited for. It goes on, unseen. */
+void child_question_release(struct child_question *question);
+
 /*
  * Runs a helper to its end and adds what it printed on stdout to `output`
  * (NULL: dropped). Returns its exit status, or -errno if it could not be run

@@ -23,20 +23,27 @@ static void take_entry(struct identity *identity, const char *entry)
 	*field = text_copy(newline + 1);
 }
 
-void identity_find(struct identity *ret_identity, const char *checkout,
-		   const struct signals *signals)
+void identity_ask(struct child_question *question, const char *checkout)
 {
 	AUTO_FREE char *git = programs_in_path("git");
-	AUTO_BUF output = BUF_INIT;
 	AUTO_STRV argv = {0};
 
-	*ret_identity = (struct identity){0};
 	if (!git) {
 		return;
 	}
 	strv_add_all(&argv, git, "config", "--null", "--get-regexp",
 		     "^user\\.(name|email)$", NULL);
-	if (child_run(argv.list, checkout, signals, &output) != 0) {
+	/* What can't be asked has no answer. */
+	(void)!child_ask(question, argv.list, checkout, NULL);
+}
+
+void identity_find(struct identity *ret_identity,
+		   struct child_question *question)
+{
+	AUTO_BUF output = BUF_INIT;
+
+	*ret_identity = (struct identity){0};
+	if (question->output_fd < 0 || child_answer(question, &output) != 0) {
 		return;
 	}
 	for (size_t at = 0; at < output.len;

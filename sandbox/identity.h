@@ -8,15 +8,19 @@
 
 #include "compiler.h"
 
-struct signals;
+struct child_question;
 
 struct identity {
 	char *name;  /* owned; NULL: not configured, or there is no git */
 	char *email; /* the same */
 };
 
-void identity_find(struct identity *ret_identity, const char *checkout,
-		   const struct signals *signals);
+/* Asks git, which answers meanwhile. Without git nothing is asked. */
+void identity_ask(struct child_question *question, const char *checkout);
+
+/* After identity_ask, once. */
+void identity_find(struct identity *ret_identity,
+		   struct child_question *question);
 void identity_release(struct identity *identity);
 
 #endif

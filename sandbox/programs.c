@@ -118,18 +118,27 @@ static bool parse_version(const char *text, long *ret_major, long *ret_minor)
 	return *end == '.' || *end == '\n';
 }
 
-static int check_bwrap(const char *bwrap)
+int programs_ask_bwrap(const struct programs *programs,
+		       struct child_question *question)
+{
+	AUTO_STRV argv = {0};
+
+	strv_add_all(&argv, programs->bwrap, "--version", NULL);
+	return child_ask(question, argv.list, NULL, NULL);
+}
+
+int programs_check_bwrap(const struct programs *programs,
+			 struct child_question *question)
 {
 	AUTO_BUF output = BUF_INIT;
-	AUTO_STRV argv = {0};
 	long major;
 	long minor;
 
-	strv_add_all(&argv, bwrap, "--version", NULL);
-	if (child_run(argv.list, NULL, NULL, &output) != 0 ||
+	if (child_answer(question, &output) != 0 ||
 	    !parse_version(output.data, &major, &minor)) {
 		return failure(EXIT_NOT_SET_UP,
-			       "cannot tell the version of '%s'", bwrap);
+			       "cannot tell the version of '%s'",
+			       programs->bwrap);
 	}
 	if (major == BWRAP_MAJOR && minor < BWRAP_MINOR) {
 		return failure(EXIT_NOT_SET_UP,
@@ -173,7 +182,7 @@ int programs_find(struct programs *ret_programs)
 				       "install fuse3");
 		}
 	}
-	return check_bwrap(programs->bwrap);
+	return 0;
 }
 
 void programs_release(struct programs *programs)

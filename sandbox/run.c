@@ -40,6 +40,8 @@
 struct run {
 	const struct spec *spec;
 	struct programs programs;
+	struct child_question version; /* asked of bwrap */
+	struct child_question names;   /* asked of git */
 	struct signals signals;
 	struct execution execution;
 	struct manifest manifest;
@@ -62,6 +64,8 @@ static void run_init(struct run *run, const struct spec *spec,
 {
 	*run = (struct run){
 		.spec = spec,
+		.version = CHILD_QUESTION_INIT,
+		.names = CHILD_QUESTION_INIT,
 		.execution = EXECUTION_INIT,
 		.daemon = DAEMON_INIT,
 		.relay = RELAY_INIT,
@@ -81,6 +85,8 @@ static void run_release(struct run *run)
 	policy_release(&run->policy);
 	manifest_release(&run->manifest);
 	execution_release(&run->execution);
+	child_question_release(&run->names);
+	child_question_release(&run->version);
 	programs_release(&run->programs);
 }
 
@@ -92,12 +98,11 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-static void build_env(struct run *run, const char *id,
-		      const struct signals *signals)
+static void build_env(struct run *run, const char *id)
 {
 	struct identity identity;
 
-	identity_find(&identity, run->spec->checkout, signals);
+	identity_find(&identity, &run->names);
 	env_build(&run->env, environ,
 		  &(struct env_additions){
 			  .home = run->spec->home,
@@ -132,7 +137,7 @@ static int print_plan(struct run *run)
 			.env = &run->env,
 		};
 
-		build_env(run, PLAN_EXECUTION, NULL);
+		build_env(run, PLAN_EXECUTION);
 		if (run->spec->json) {
 			plan_print_json(stdout, &plan);
 		} else {
@@ -285,8 +290,7 @@ static int set_up(struct run *run)
 	if (code) {
 		return code;
 	}
-	/* Asks git, while the daemon starts. */
-	build_env(run, run->execution.id, &run->signals);
+	build_env(run, run->execution.id);
 	code = daemon_wait_ready(&run->daemon, &run->execution, &run->signals);
 	return code ? code : start_command(run);
 }
@@ -408,6 +412,9 @@ static void record_end(struct run *run, int code)
 
 	run->manifest.ended_ns = now_ns();
 	run->manifest.exit_code = code;
+	if (run->spec->discard) {
+		return; /* nobody will read it */
+	}
 	error = manifest_write(&run->manifest, run->execution.dir_fd);
 	if (error) {
 		warning("cannot record the end in '%s': %s",
@@ -508,12 +515,31 @@ static int run_with_signals(struct run *run)
 	return code;
 }
 
-static int check(struct run *run)
+/* What others have to say they say while this process goes on. */
+static int ask(struct run *run)
 {
 	int code = programs_find(&run->programs);
+	int error =
+		code ? 0 : programs_ask_bwrap(&run->programs, &run->version);
+
+	if (error) {
+		return failure(EXIT_NOT_SET_UP, "cannot start '%s': %s",
+			       run->programs.bwrap, err_text(error));
+	}
+	if (!code) {
+		identity_ask(&run->names, run->spec->checkout);
+	}
+	return code;
+}
+
+static int check(struct run *run)
+{
+	int code = ask(run);
 
 	code = code ? code : policy_init(&run->policy, run->spec);
-	return code ? code : daemon_check();
+	code = code ? code : daemon_check();
+	return code ? code
+		    : programs_check_bwrap(&run->programs, &run->version);
 }
 
 int run_spec(const struct spec *spec, const struct detach *detach)

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
@@ -16,6 +15,9 @@
  * what more are for. */
 #define MAX_THREADS 16
 
+/* See end_loop. */
+#define WAKE_AGAIN_MS 10
+
 struct attendant {
 	struct fuse_session *session;
 	struct server *server;
@@ -23,7 +25,6 @@ struct attendant {
 	int control_fd;
 	int signal_fd;
 	int done_fd; /* the main thread needs it no more */
-	atomic_bool main_done;
 };
 
 static void ending_signals(sigset_t *set)
@@ -66,14 +67,12 @@ static void prepare_wake(void)
  */
 static void end_loop(struct attendant *attendant)
 {
-	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+	struct pollfd done = {.fd = attendant->done_fd, .events = POLLIN};
 
 	fuse_session_exit(attendant->session);
-	while (!atomic_load_explicit(&attendant->main_done,
-				     memory_order_acquire)) {
+	do {
 		pthread_kill(attendant->main_thread, SIGUSR1);
-		nanosleep(&pause, NULL);
-	}
+	} while (poll(&done, 1, WAKE_AGAIN_MS) == 0);
 }
 
 /* Whether the launcher has closed its end. */
@@ -170,9 +169,6 @@ static void stop_attendant(struct attendant *attendant, pthread_t thread)
 {
 	uint64_t one = 1;
 
-	/* release: pairs with end_loop */
-	atomic_store_explicit(&attendant->main_done, true,
-			      memory_order_release);
 	if (sys_write(attendant->done_fd, &one, sizeof(one)) < 0) {
 		log_error("attendant not told to stop");
 	}

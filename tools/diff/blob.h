@@ -6,7 +6,7 @@
  *
  * Calling sequence: `AUTO_BLOB blob = BLOB_INIT;`, blob_load_old or
  * blob_load_new, use. An absent
- * side is a blob left at BLOB_INIT. git_libgit2_init comes first.
+ * side is a blob left at BLOB_INIT. libgit_need comes first.
  *
  * Threads: one at a time per blob.
  */

@@ -8,6 +8,7 @@
 #include "content.h"
 #include "git_commits.h"
 #include "git_refs.h"
+#include "libgit.h"
 #include "path.h"
 
 #define GIT_DIR    ".git"
@@ -321,6 +322,7 @@ static int add_story(struct story_list *list, const struct diff *diff,
 	if (!stories) {
 		return -ENOMEM;
 	}
+	libgit_need();
 	list->items = stories;
 	story = &stories[list->n++];
 	*story = (struct story){
@@ -338,7 +340,7 @@ static int add_story(struct story_list *list, const struct diff *diff,
 
 /* The changes below one .git follow each other, since all begin with its path
  * and a slash. */
-static int tell_all(struct story_list *list, const struct diff *diff)
+int git_story_tell(struct story_list *list, const struct diff *diff)
 {
 	const struct change *items = diff->list.items;
 	size_t next;
@@ -364,16 +366,6 @@ static int tell_all(struct story_list *list, const struct diff *diff)
 		}
 	}
 	return 0;
-}
-
-int git_story_tell(struct story_list *list, const struct diff *diff)
-{
-	int error;
-
-	git_libgit2_init();
-	error = tell_all(list, diff);
-	git_libgit2_shutdown();
-	return error;
 }
 
 static void release_story(struct story *story)

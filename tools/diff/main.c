@@ -3,10 +3,10 @@
  *
  * Exit status: 0; 1 where a verb says what it means; 2 trouble.
  */
-#include <git2.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "libgit.h"
 #include "log.h"
 #include "owner.h"
 #include "verbs.h"
@@ -38,9 +38,8 @@ int main(int argc, char **argv)
 	 * that can't be helped, each is an error of its own. */
 	log_setup(STDERR_FILENO, LOG_LEVEL_ERROR);
 	(void)owner_start();
-	git_libgit2_init();
+	libgit_need();
 	status = run ? run(argc - 1, argv + 1) : show_main(argc, argv);
-	git_libgit2_shutdown();
 	owner_stop();
 	return status;
 }

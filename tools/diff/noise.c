@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "buf.h"
+#include "libgit.h"
 #include "path.h"
 
 struct rules {
@@ -47,7 +48,6 @@ static void close_rules(struct rules *rules)
 	buf_release(&rules->ignored_dir);
 	buf_release(&rules->clear_dir);
 	buf_release(&rules->generated_dir);
-	git_libgit2_shutdown();
 }
 
 /* Leaves rules->repo NULL where there is none. `real_base` is canonical. */
@@ -55,7 +55,7 @@ static void open_rules(struct rules *rules, const char *real_base)
 {
 	const char *workdir;
 
-	git_libgit2_init();
+	libgit_need();
 	/* Nothing of the repository is run, so it needs no trust; the user of
 	 * root's sandbox owns it more often than root. */
 	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
@@ -291,7 +291,9 @@ int noise_mark(struct change_list *list, const struct sides *sides)
 	if (!real_base && errno == ENOMEM) {
 		return -ENOMEM;
 	}
-	open_rules(&rules, real_base ? real_base : sides->view->base);
+	if (list->n > 0) {
+		open_rules(&rules, real_base ? real_base : sides->view->base);
+	}
 	for (size_t i = 0; i < list->n; i++) {
 		list->items[i].noise = noise_of(&rules, &list->items[i]);
 	}
