@@ -4,8 +4,9 @@
  * Invariants: no link is followed and no mount is entered, not even a bind
  * mount of the same disk; directories that their owner may not search (mode
  * 0000) are opened up first; depth is bounded neither by PATH_MAX nor by the
- * limit of open files; nothing is allocated, so a full disk or memory does not
- * stop it.
+ * limit of open files; a full disk or memory does not stop it. Many files are
+ * removed by several threads, if there are processors for them and threads to
+ * be had.
  *
  * Threads: any. Whoever else writes in the folder meanwhile may see -ENOTEMPTY
  * come back here, never more.

@@ -268,6 +268,33 @@ static void remove_copes_with_what_agents_leave(void **state)
 	execution_release(&execution);
 }
 
+/* Enough that threads share the work, and what gets into their way. */
+static void remove_takes_many_files_at_once(void **state)
+{
+	struct execution execution = EXECUTION_INIT;
+	struct stat st;
+	char name[64];
+
+	(void)state;
+	assert_int_equal(execution_create(&execution, scratch), 0);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "d%d", i);
+		assert_int_equal(mkdirat(execution.dir_fd, name, 0700), 0);
+		for (int k = 0; k < 100; k++) {
+			snprintf(name, sizeof(name), "d%d/f%d", i, k);
+			touch(execution.dir_fd, name);
+		}
+		snprintf(name, sizeof(name), "d%d", i);
+		assert_int_equal(
+			fchmodat(execution.dir_fd, name, i % 2 ? 0 : 0500, 0),
+			0);
+	}
+	make_deep(execution.dir_fd);
+	assert_int_equal(execution_remove(&execution), 0);
+	assert_int_equal(stat(execution.path, &st), -1);
+	execution_release(&execution);
+}
+
 /* As a bind mount of the same disk, which st_dev would not tell. */
 static void remove_refuses_mounts(void **state)
 {
@@ -318,6 +345,7 @@ int main(void)
 		TEST(create_refuses_a_file_as_scratch),
 		TEST(remove_refuses_mounts),
 		TEST(remove_copes_with_what_agents_leave),
+		TEST(remove_takes_many_files_at_once),
 	};
 #undef TEST
 
