@@ -4,6 +4,7 @@
 usage: tui.py   (LEGATO_DIFF names the program)
 """
 
+import itertools
 import os
 import shlex
 import shutil
@@ -22,8 +23,13 @@ DEADLINE_SECONDS = 30
 class Terminal:
     """A terminal with legato-diff in it; the end of the block ends it."""
 
+    servers = itertools.count()
+
     def __init__(self, execution, *options, columns=110, lines=24):
-        self.socket = os.path.join(execution.top, b"tmux")
+        # One for each: kill-server comes back before the server is gone, and
+        # a client that reaches such a one fails.
+        self.socket = os.path.join(execution.top,
+                                   b"tmux-%d" % next(self.servers))
         command = shlex.join([
             os.environ["LEGATO_DIFF"], "tui", "--scratch-dir",
             os.fsdecode(execution.scratch), *options])
