@@ -26,7 +26,6 @@ struct argv_plan {
 	uint64_t max_pids;           /* for the shim to set; 0: none */
 	int seccomp_fd;
 	int status_fd;
-	bool nested;     /* the command may make sandboxes */
 	bool privileged; /* we are root: no user namespace */
 };
 

@@ -94,7 +94,7 @@ static int handed_open(struct handed *handed, struct bwrap *bwrap,
 {
 	int *fds = handed->fds;
 
-	fds[HANDED_FILTER] = filter_open(plan->nested);
+	fds[HANDED_FILTER] = take_fd(&bwrap->filter_fd);
 	fds[HANDED_STATUS] = open_status(bwrap);
 	fds[HANDED_ERROR] = dup_error(error_fd);
 	fds[HANDED_SHIM] = open_shim(bwrap);
@@ -143,6 +143,19 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 
 	argv_add_command(&argv, program, handed->fds[HANDED_ARGS], &shim);
 	return child_start(&bwrap->child, argv.list, &options);
+}
+
+int bwrap_prepare(struct bwrap *bwrap, bool nested)
+{
+	int fd = filter_open(nested);
+
+	if (fd < 0) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot make the seccomp filter: %s",
+			       err_text(fd));
+	}
+	bwrap->filter_fd = fd;
+	return 0;
 }
 
 int bwrap_start(struct bwrap *bwrap, const char *program,
@@ -341,6 +354,7 @@ void bwrap_release(struct bwrap *bwrap)
 	child_release(&bwrap->child);
 	auto_close_fd(&bwrap->status_fd);
 	auto_close_fd(&bwrap->shim_fd);
+	auto_close_fd(&bwrap->filter_fd);
 	auto_close_fd(&bwrap->init_fd);
 	auto_close_fd(&bwrap->command_fd);
 	buf_release(&bwrap->status);

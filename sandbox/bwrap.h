@@ -8,9 +8,9 @@
  * The sandbox is gone when its init is: the kernel then has ended every other
  * process in it. bwrap dies with us, the init with bwrap.
  *
- * Calling sequence: bwrap_start, poll child.pid_fd and status_fd,
- * bwrap_read_status when the latter is readable, bwrap_end, bwrap_release.
- * Threads: one.
+ * Calling sequence: bwrap_prepare, bwrap_start, poll child.pid_fd and
+ * status_fd, bwrap_read_status when the latter is readable, bwrap_end,
+ * bwrap_release. Threads: one.
  */
 #ifndef SANDBOX_BWRAP_H
 #define SANDBOX_BWRAP_H
@@ -30,6 +30,7 @@ struct bwrap {
 	bool reported; /* the command ran and ended: */
 	int exit_code; /* its own, or 128 + signal */
 	/* private */
+	int filter_fd;  /* for the child, -1 once it has it */
 	int init_fd;    /* pidfd of the sandbox's init, -1 unless known */
 	int command_fd; /* the same of the command */
 	struct buf status;
@@ -38,8 +39,12 @@ struct bwrap {
 #define BWRAP_INIT                                                             \
 	{                                                                      \
 		.child = CHILD_INIT, .status_fd = -1, .shim_fd = -1,           \
-		.init_fd = -1, .command_fd = -1, .status = BUF_INIT            \
+		.filter_fd = -1, .init_fd = -1, .command_fd = -1,              \
+		.status = BUF_INIT                                             \
 	}
+
+/* What takes its time and needs nothing else. 0 or an exit code. */
+int bwrap_prepare(struct bwrap *bwrap, bool nested) MUST_CHECK;
 
 /* Starts `program` by `plan`, whose descriptors are filled in here. `fds` are
  * the command's 0, 1 and 2 (relay.h). 0 or an exit code. */

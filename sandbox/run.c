@@ -226,7 +226,7 @@ static int make_execution(struct run *run)
 	if (code) {
 		return code;
 	}
-	error = manifest_write(&run->manifest, run->execution.dir_fd);
+	error = manifest_write_for_now(&run->manifest, run->execution.dir_fd);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP, "cannot write in '%s': %s",
 			       run->execution.path, err_text(error));
@@ -249,7 +249,6 @@ static int start_command(struct run *run)
 		.mounts = &run->mounts,
 		.env = &run->env,
 		.cwd = run->spec->cwd,
-		.nested = run->spec->nested,
 		.privileged = geteuid() == 0,
 	};
 	int came = signals_next(&run->signals);
@@ -260,7 +259,6 @@ static int start_command(struct run *run)
 	if (came) {
 		return EXIT_SIGNAL_BASE + came;
 	}
-	apply_limits(run);
 	plan.max_pids = run->shim_pids;
 	error = detach_enter(&run->detach, &run->execution);
 	if (error) {
@@ -290,8 +288,13 @@ static int set_up(struct run *run)
 	if (code) {
 		return code;
 	}
+	/* While the daemon starts. */
 	build_env(run, run->execution.id);
-	code = daemon_wait_ready(&run->daemon, &run->execution, &run->signals);
+	apply_limits(run);
+	code = bwrap_prepare(&run->bwrap, run->spec->nested);
+	code = code ? code
+		    : daemon_wait_ready(&run->daemon, &run->execution,
+					&run->signals);
 	return code ? code : start_command(run);
 }
 
@@ -328,6 +331,11 @@ static bool on_started(void *data)
 {
 	struct run *run = data;
 
+	/* Not before: nobody waits for the disk now. */
+	if (manifest_sync(run->execution.dir_fd)) {
+		warning("execution '%s' may not survive a failure of the power",
+			run->execution.id);
+	}
 	return detach_report(&run->detach, &run->execution);
 }
 

@@ -178,8 +178,8 @@ int fdio_copy(int to, int from, off_t size)
 	return sys_ftruncate(to, size);
 }
 
-int fdio_replace_file(int dirfd, const char *name, const void *data,
-		      size_t size)
+static int replace_file(int dirfd, const char *name, const void *data,
+			size_t size, bool durably)
 {
 	char temp[NAME_MAX + 1];
 	AUTO_FD fd = -1;
@@ -195,7 +195,7 @@ int fdio_replace_file(int dirfd, const char *name, const void *data,
 		return fd;
 	}
 	error = fdio_write_all(fd, data, size);
-	if (!error) {
+	if (!error && durably) {
 		error = sys_fsync(fd);
 	}
 	if (!error) {
@@ -205,4 +205,16 @@ int fdio_replace_file(int dirfd, const char *name, const void *data,
 		(void)!sys_unlinkat(dirfd, temp, 0);
 	}
 	return error;
+}
+
+int fdio_replace_file(int dirfd, const char *name, const void *data,
+		      size_t size)
+{
+	return replace_file(dirfd, name, data, size, true);
+}
+
+int fdio_replace_file_for_now(int dirfd, const char *name, const void *data,
+			      size_t size)
+{
+	return replace_file(dirfd, name, data, size, false);
 }

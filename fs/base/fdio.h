@@ -31,4 +31,9 @@ int fdio_copy(int to, int from, off_t size) MUST_CHECK;
 int fdio_replace_file(int dirfd, const char *name, const void *data,
 		      size_t size) MUST_CHECK;
 
+/* The same, but durable only once the disk gets to it: for what a failure of
+ * the power may take, as it takes all else of these seconds. */
+int fdio_replace_file_for_now(int dirfd, const char *name, const void *data,
+			      size_t size) MUST_CHECK;
+
 #endif

@@ -418,21 +418,42 @@ static yyjson_mut_doc *to_json(const struct manifest *manifest)
 	return doc;
 }
 
-int manifest_write(const struct manifest *manifest, int dirfd)
+/* NULL without memory. Caller frees. */
+static char *to_text(const struct manifest *manifest, size_t *ret_len)
 {
 	yyjson_mut_doc *doc = to_json(manifest);
-	AUTO_FREE char *text = NULL;
-	size_t len = 0;
-
 	/* Paths are bytes: they go through as they are. */
-	text = yyjson_mut_write(doc,
-				YYJSON_WRITE_PRETTY |
-					YYJSON_WRITE_NEWLINE_AT_END |
-					YYJSON_WRITE_ALLOW_INVALID_UNICODE,
-				&len);
+	char *text = yyjson_mut_write(
+		doc,
+		YYJSON_WRITE_PRETTY | YYJSON_WRITE_NEWLINE_AT_END |
+			YYJSON_WRITE_ALLOW_INVALID_UNICODE,
+		ret_len);
+
 	yyjson_mut_doc_free(doc);
-	if (!text) {
-		return -ENOMEM;
-	}
-	return fdio_replace_file(dirfd, MANIFEST_FILE, text, len);
+	return text;
+}
+
+int manifest_write(const struct manifest *manifest, int dirfd)
+{
+	size_t len = 0;
+	AUTO_FREE char *text = to_text(manifest, &len);
+
+	return text ? fdio_replace_file(dirfd, MANIFEST_FILE, text, len)
+		    : -ENOMEM;
+}
+
+int manifest_write_for_now(const struct manifest *manifest, int dirfd)
+{
+	size_t len = 0;
+	AUTO_FREE char *text = to_text(manifest, &len);
+
+	return text ? fdio_replace_file_for_now(dirfd, MANIFEST_FILE, text, len)
+		    : -ENOMEM;
+}
+
+int manifest_sync(int dirfd)
+{
+	AUTO_FD fd = sys_openat(dirfd, MANIFEST_FILE, O_RDONLY | O_NOFOLLOW, 0);
+
+	return fd < 0 ? fd : sys_fsync(fd);
 }

@@ -74,4 +74,10 @@ int manifest_read(struct manifest *ret_manifest, int dirfd) MUST_CHECK;
 /* Replaces execution.json in the folder, atomically and durably. */
 int manifest_write(const struct manifest *manifest, int dirfd) MUST_CHECK;
 
+/* The same without a wait for the disk; manifest_sync, later, waits. 0 or
+ * -errno. */
+int manifest_write_for_now(const struct manifest *manifest,
+			   int dirfd) MUST_CHECK;
+int manifest_sync(int dirfd) MUST_CHECK;
+
 #endif

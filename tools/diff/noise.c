@@ -11,12 +11,14 @@
 #include "path.h"
 
 struct rules {
-	git_repository *repo;
+	git_repository *repo; /* NULL: none */
+	bool repo_tried;
 	/* Loaded when the first ignored path asks for it: its size is that of
 	 * the whole tree. */
 	git_index *index;
 	bool index_tried;
-	const char *prefix; /* the base, relative to the repository */
+	const char *real_base; /* canonical */
+	const char *prefix;    /* the base, relative to the repository */
 	/* A directory that is known to be ignored, ending in '/', or empty:
 	 * what lies below needs no look. */
 	struct buf ignored_dir;
@@ -50,11 +52,14 @@ static void close_rules(struct rules *rules)
 	buf_release(&rules->generated_dir);
 }
 
-/* Leaves rules->repo NULL where there is none. `real_base` is canonical. */
-static void open_rules(struct rules *rules, const char *real_base)
+/* When the first change asks for it. Leaves rules->repo NULL where there is
+ * none. */
+static void open_rules(struct rules *rules)
 {
+	const char *real_base = rules->real_base;
 	const char *workdir;
 
+	rules->repo_tried = true;
 	libgit_need();
 	/* Nothing of the repository is run, so it needs no trust; the user of
 	 * root's sandbox owns it more often than root. */
@@ -204,6 +209,9 @@ static enum change_noise noise_of(struct rules *rules,
 	if (noise_is_git(change->path)) {
 		return NOISE_GIT;
 	}
+	if (!rules->repo_tried) {
+		open_rules(rules);
+	}
 	kind = kind ? kind : change->old_side.kind;
 	if (rules->repo && is_ignored(rules, change->path, kind)) {
 		return NOISE_IGNORED;
@@ -291,9 +299,7 @@ int noise_mark(struct change_list *list, const struct sides *sides)
 	if (!real_base && errno == ENOMEM) {
 		return -ENOMEM;
 	}
-	if (list->n > 0) {
-		open_rules(&rules, real_base ? real_base : sides->view->base);
-	}
+	rules.real_base = real_base ? real_base : sides->view->base;
 	for (size_t i = 0; i < list->n; i++) {
 		list->items[i].noise = noise_of(&rules, &list->items[i]);
 	}
