@@ -28,6 +28,42 @@ int fdio_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+ssize_t fdio_pread(int fd, void *data, size_t size, off_t off)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = sys_pread(fd, (char *)data + done, size - done,
+				      off + (off_t)done);
+
+		if (n < 0) {
+			return n;
+		}
+		if (n == 0) {
+			break;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t fdio_pwrite(int fd, const void *data, size_t size, off_t off)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = sys_pwrite(fd, (const char *)data + done,
+				       size - done, off + (off_t)done);
+
+		if (n <= 0) {
+			n = n ? n : -EIO;
+			return done ? (ssize_t)done : n;
+		}
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
 int fdio_read_all(int fd, struct buf *buf, size_t limit)
 {
 	for (;;) {

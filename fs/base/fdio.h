@@ -13,6 +13,14 @@
 /* Writes all of it at the descriptor's position. 0 or -errno. */
 int fdio_write_all(int fd, const void *data, size_t size) MUST_CHECK;
 
+/* All of it at `off` unless the file ends before; the bytes read, or -errno. */
+ssize_t fdio_pread(int fd, void *data, size_t size, off_t off) MUST_CHECK;
+
+/* All of it at `off`; less where an error came in between: the bytes written,
+ * or -errno. */
+ssize_t fdio_pwrite(int fd, const void *data, size_t size,
+		    off_t off) MUST_CHECK;
+
 /* Adds what is left of `fd` to `buf`. -EFBIG past `limit` bytes. */
 int fdio_read_all(int fd, struct buf *buf, size_t limit) MUST_CHECK;
 

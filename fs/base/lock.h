@@ -17,9 +17,10 @@
 enum lock_rank {
 	LOCK_RANK_HANDLE = 0, /* an open directory's snapshot */
 	LOCK_RANK_COPYUP = 1, /* held for a whole copy-up */
-	LOCK_RANK_TREE = 2,   /* a view's shape: exclusive for rename */
-	LOCK_RANK_DIR = 3,    /* a directory's entries */
-	LOCK_RANK_FILE = 4,   /* a file's place and descriptor */
+	LOCK_RANK_BLOCKS = 2, /* which blocks of a partial file are there */
+	LOCK_RANK_TREE = 3,   /* a view's shape: exclusive for rename */
+	LOCK_RANK_DIR = 4,    /* a directory's entries */
+	LOCK_RANK_FILE = 5,   /* a file's place and descriptor */
 	LOCK_RANK_TABLE = 6,
 	LOCK_RANK_FDCACHE = 7,
 	LOCK_RANK_PROCESSES = 8,

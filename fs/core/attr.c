@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "blocks.h"
 #include "charge.h"
 #include "copyup.h"
 #include "elsewhere.h"
@@ -78,6 +79,7 @@ static int getattr_locked(struct node *node, struct stat *ret_st)
 		}
 	}
 	st.st_ino = node->ino;
+	blocks_show_stat(node, &st);
 	if (node->data_at && !node_in_upper(node)) {
 		st.st_blocks = node->data_at->blocks;
 	}

@@ -2,8 +2,6 @@
 
 #include "sys.h"
 
-#define BLOCK_BYTES 512 /* of st_blocks */
-
 /* What disks allocate at least; a larger one than the disk's makes a claim
  * larger than it need be, a smaller one an overshoot of less than a block. */
 #define ALLOCATION_BYTES INT64_C(4096)
@@ -17,15 +15,16 @@ static void add_blocks(struct node *node, int64_t blocks, int64_t files)
 {
 	struct quota *quota = quota_of(node->view);
 
-	quota_add(quota, blocks * BLOCK_BYTES, files);
+	quota_add(quota, blocks * CHARGE_BLOCK_BYTES, files);
 	if (node->nameless) {
-		quota_add_nameless(quota, blocks * BLOCK_BYTES, files);
+		quota_add_nameless(quota, blocks * CHARGE_BLOCK_BYTES, files);
 	}
 }
 
 void charge_made(struct view *view, const struct stat *st)
 {
-	quota_add(quota_of(view), (int64_t)st->st_blocks * BLOCK_BYTES, 1);
+	quota_add(quota_of(view), (int64_t)st->st_blocks * CHARGE_BLOCK_BYTES,
+		  1);
 }
 
 void charge_copied_locked(struct node *node, const struct stat *st)
@@ -77,13 +76,15 @@ void charge_unlinked_locked(struct node *node)
 	if (!node->nameless && node_in_upper(node)) {
 		node->nameless = true;
 		quota_add_nameless(quota_of(node->view),
-				   (int64_t)node->blocks * BLOCK_BYTES, 1);
+				   (int64_t)node->blocks * CHARGE_BLOCK_BYTES,
+				   1);
 	}
 }
 
 void charge_gone(struct view *view, const struct stat *st)
 {
-	quota_add(quota_of(view), -(int64_t)st->st_blocks * BLOCK_BYTES, -1);
+	quota_add(quota_of(view), -(int64_t)st->st_blocks * CHARGE_BLOCK_BYTES,
+		  -1);
 }
 
 void charge_named_locked(struct node *node)
@@ -91,7 +92,8 @@ void charge_named_locked(struct node *node)
 	if (node->nameless) {
 		node->nameless = false;
 		quota_add_nameless(quota_of(node->view),
-				   -(int64_t)node->blocks * BLOCK_BYTES, -1);
+				   -(int64_t)node->blocks * CHARGE_BLOCK_BYTES,
+				   -1);
 	}
 }
 
@@ -114,7 +116,8 @@ void charge_link_entry(const struct view *view, const char *name, int sign)
 	if (quota_counts(quota_of(view)) &&
 	    !sys_fstatat(view->links->fd, name, &st)) {
 		quota_add(quota_of(view),
-			  sign * (int64_t)st.st_blocks * BLOCK_BYTES, sign);
+			  sign * (int64_t)st.st_blocks * CHARGE_BLOCK_BYTES,
+			  sign);
 	}
 }
 
@@ -130,7 +133,8 @@ void charge_links_folder(const struct view *view)
 			memory_order_relaxed);
 
 		quota_add(quota_of(view),
-			  ((int64_t)st.st_blocks - before) * BLOCK_BYTES, 0);
+			  ((int64_t)st.st_blocks - before) * CHARGE_BLOCK_BYTES,
+			  0);
 	}
 }
 

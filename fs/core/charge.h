@@ -28,6 +28,8 @@
 #include "quota.h"
 #include "view.h"
 
+#define CHARGE_BLOCK_BYTES 512 /* of st_blocks */
+
 /* Something was made, and its node interned with this `st`, or has none. */
 void charge_made(struct view *view, const struct stat *st);
 /* The node was copied up; `st` is the copy's. The node's lock is held. */

@@ -5,34 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "charge.h"
-#include "elsewhere.h"
+#include "copyup_data.h"
 #include "err.h"
-#include "fdio.h"
 #include "file.h"
 #include "links.h"
 #include "log.h"
 #include "lookup.h"
 #include "origin.h"
+#include "path.h"
 #include "place.h"
 #include "sys.h"
 #include "xattr.h"
 
 #define LINK_TARGET_BYTES (PATH_MAX + 1)
-#define CLAIM_BLOCK_BYTES 512 /* of st_blocks */
-
-/* A copy being prepared in the work folder, and what it is made from. */
-struct copy {
-	struct node *node;
-	struct place from; /* released by the caller of make_copy */
-	struct stat st;
-	struct origin origin; /* st, and the time of birth */
-	int to_fd;            /* the work folder */
-	char temp[VIEW_TEMP_BYTES];
-	int fd;        /* of a regular file, O_RDWR; -1 for others */
-	bool truncate; /* the copy is to have `size` bytes */
-	off_t size;
-};
 
 /* Its loss is part of every change of the data, truncation included. */
 #define CAPABILITY_ATTR "security.capability"
@@ -140,42 +127,6 @@ static int copy_attributes(const struct copy *copy)
 	return error ? error : sys_utimensat(copy->to_fd, copy->temp, times);
 }
 
-/* Opens the source for reading. */
-static int open_data(const struct copy *copy)
-{
-	const struct node *node = copy->node;
-	int fd;
-
-	if (node->data_at) {
-		return elsewhere_open(node->view, node->data_at);
-	}
-	fd = place_open(&copy->from, O_RDONLY | O_NOATIME | O_NONBLOCK);
-	return fd == -EPERM ? place_open(&copy->from, O_RDONLY | O_NONBLOCK)
-			    : fd;
-}
-
-static int make_regular(struct copy *copy)
-{
-	AUTO_FD from = open_data(copy);
-	int error;
-
-	if (from < 0) {
-		return from;
-	}
-	copy->fd = sys_openat(copy->to_fd, copy->temp,
-			      O_RDWR | O_CREAT | O_EXCL, 0600);
-	if (copy->fd < 0) {
-		return copy->fd;
-	}
-	if (!copy->truncate) {
-		return fdio_copy(copy->fd, from, copy->st.st_size);
-	}
-	error = fdio_copy(copy->fd, from,
-			  copy->size < copy->st.st_size ? copy->size
-							: copy->st.st_size);
-	return error ? error : sys_ftruncate(copy->fd, copy->size);
-}
-
 static int make_symlink(const struct copy *copy)
 {
 	char target[LINK_TARGET_BYTES];
@@ -200,7 +151,7 @@ static int make_copy(struct copy *copy)
 
 	view_temp_name(copy->node->view, copy->temp);
 	if (S_ISREG(type)) {
-		error = make_regular(copy);
+		error = copyup_data_make(copy);
 	} else if (S_ISDIR(type)) {
 		error = sys_mkdirat(copy->to_fd, copy->temp, 0700);
 	} else if (S_ISLNK(type)) {
@@ -314,6 +265,7 @@ static int keep_nameless(const struct copy *copy)
 	fdref_put(node->pinned);
 	node->pinned = pinned;
 	discard_copy(copy);
+	blocks_drop_map(node->view, copy->blocks);
 	return 0;
 }
 
@@ -370,6 +322,21 @@ static int copyup_dirs(struct node *dir)
 	return 0;
 }
 
+/* Where the source is beneath its layer, so that it is found again. */
+static int note_path_locked(struct copy *copy)
+{
+	const struct node *node = copy->node;
+	const struct lower *lower;
+
+	if (!S_ISREG(node->type)) {
+		return 0;
+	}
+	lower = &node->parent->lowers->at[node->lower_index];
+	copy->layer = lower->layer;
+	copy->path = path_join(lower->path, node->name);
+	return copy->path ? 0 : -ENOMEM;
+}
+
 /* Opens the source at its place, for a copy that goes on without the node's
  * lock: the name is the node's. */
 static int open_source_locked(struct copy *copy)
@@ -387,7 +354,9 @@ static int open_source_locked(struct copy *copy)
 		error = fd < 0 ? fd : 0;
 	}
 	place_release(&place);
+	error = error ? error : note_path_locked(copy);
 	if (error) {
+		auto_close_fd(&fd);
 		return error;
 	}
 	copy->from = (struct place){.dir = fdref_new(fd, false), .name = ""};
@@ -416,6 +385,7 @@ static int use_open_source_locked(struct copy *copy)
 		return -ESTALE;
 	}
 	place_release(&copy->from);
+	free(TAKE_PTR(copy->path));
 	fdref_put(node->pinned);
 	node->pinned = open;
 	node->removed = true;
@@ -467,6 +437,9 @@ static int switch_to_copy(struct copy *copy)
 		return error;
 	}
 	node_rekey(&node->view->fs->nodes, node, st.st_dev, st.st_ino);
+	if (copy->blocks) {
+		blocks_give_locked(node, TAKE_PTR(copy->blocks));
+	}
 	set_in_upper(node);
 	charge_copied_locked(node, &st);
 	if (copy->fd >= 0) {
@@ -501,18 +474,6 @@ static int finish_file(struct copy *copy)
 	return error;
 }
 
-/* As much as the source takes of its disk, but no more than is copied. */
-static int claim_copy(struct claim *claim, const struct copy *copy)
-{
-	int64_t bytes = (int64_t)copy->st.st_blocks * CLAIM_BLOCK_BYTES;
-
-	if (copy->truncate && copy->size < bytes) {
-		bytes = copy->size;
-	}
-	return claim_take(claim, &copy->node->view->fs->quota,
-			  bytes + QUOTA_ENTRY_BYTES, 1);
-}
-
 /* The node's COPYUP lock is held. 1: the copy is truncated to `size`. */
 static int copyup_file(struct node *node, bool truncate, off_t size)
 {
@@ -528,14 +489,17 @@ static int copyup_file(struct node *node, bool truncate, off_t size)
 	/* Truncating clears set-id bits: whose call it is, the disk must see.
 	 */
 	copy.truncate = truncate && !(copy.st.st_mode & (S_ISUID | S_ISGID));
-	error = error ? error : claim_copy(&claim, &copy);
+	error = error ? error : copyup_data_claim(&copy, &claim);
 	error = error ? error : make_copy(&copy);
 	error = error ? error : finish_file(&copy);
 	if (error) {
 		discard_copy(&copy);
+		blocks_drop_map(node->view, copy.blocks);
+		blocks_free(node->view->fs, copy.blocks);
 	}
 	auto_close_fd(&copy.fd);
 	place_release(&copy.from);
+	free(copy.path);
 	return error ? error : copy.truncate;
 }
 

@@ -1,6 +1,8 @@
 /*
  * copyup.h - from the base to the upper, before the first change.
  *
+ * The data of a large file stays where it is: copyup_data.h.
+ *
  * Atomic: a copy is completed in the work folder (data, owner, mode,
  * attributes, origin, times), then one rename makes it visible; a reader sees
  * the base's file or the whole copy. Directories above come first, empty.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "blocks.h"
 #include "charge.h"
 #include "copyup.h"
 #include "elsewhere.h"
@@ -125,22 +126,44 @@ struct fdref *file_open_fd_locked(struct node *node)
 	return known_fd_locked(node, false);
 }
 
+/* Where the data is now. */
+struct data {
+	struct fdref *ref;
+	struct blocks *blocks; /* see blocks.h; NULL: all of it is there */
+};
+
+static void data_release(struct data *data)
+{
+	fdref_put(data->ref);
+}
+#define AUTO_DATA AUTO(data_release) struct data
+
+/* Both at one moment: before its copy-up a file has neither. */
+static void note_blocks_locked(struct node *node, struct data *data)
+{
+	/* acquire: pairs with blocks_give_locked */
+	data->blocks =
+		atomic_load_explicit(&node->partial, memory_order_acquire);
+}
+
 /* A reference to a descriptor that holds the data now. */
-static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
+static int data_fd(struct node *node, bool writable, struct data *ret_data)
 {
 	int error = 0;
 
 	lock_take(&node->lock);
-	*ret_ref = known_fd_locked(node, writable);
+	ret_data->ref = known_fd_locked(node, writable);
+	note_blocks_locked(node, ret_data);
 	lock_drop(&node->lock);
-	if (*ret_ref) {
+	if (ret_data->ref) {
 		return 0;
 	}
 	rwlock_take_shared(&node->view->tree);
 	lock_take(&node->lock);
-	error = open_data_locked(node, writable, ret_ref);
+	error = open_data_locked(node, writable, &ret_data->ref);
+	note_blocks_locked(node, ret_data);
 	if (!error) {
-		cache_insert_locked(node, *ret_ref);
+		cache_insert_locked(node, ret_data->ref);
 	}
 	lock_drop(&node->lock);
 	rwlock_drop(&node->view->tree);
@@ -148,11 +171,11 @@ static int data_fd(struct node *node, bool writable, struct fdref **ret_ref)
 }
 
 /* A writable one, after copy-up. */
-static int writable_fd(struct fs *fs, struct node *node, struct fdref **ret_ref)
+static int writable_fd(struct fs *fs, struct node *node, struct data *ret_data)
 {
 	int error = copyup_ensure(fs, node);
 
-	return error ? error : data_fd(node, true, ret_ref);
+	return error ? error : data_fd(node, true, ret_data);
 }
 
 void file_switch_data_locked(struct node *node, int fd,
@@ -288,55 +311,34 @@ void op_release(struct node *node)
 
 ssize_t op_read(struct node *node, void *data, size_t size, off_t off)
 {
-	AUTO_FDREF *ref = NULL;
-	size_t done = 0;
-	int error = data_fd(node, false, &ref);
+	AUTO_DATA from = {0};
+	struct blocks_io io;
+	ssize_t n = data_fd(node, false, &from);
 
-	if (error) {
-		return error;
+	n = n ? n
+	      : blocks_enter_read(&io, node, from.blocks, from.ref->fd, off,
+				  (off_t)size);
+	if (n) {
+		return n;
 	}
-	while (done < size) {
-		ssize_t n = sys_pread(ref->fd, (char *)data + done, size - done,
-				      off + (off_t)done);
-
-		if (n < 0) {
-			return done ? (ssize_t)done : n;
-		}
-		if (n == 0) {
-			break;
-		}
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
-/* All of it, or what went before an error, or the error. */
-static ssize_t write_all(int fd, const char *data, size_t size, off_t off)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = sys_pwrite(fd, data + done, size - done,
-				       off + (off_t)done);
-
-		if (n <= 0) {
-			n = n ? n : -EIO;
-			return done ? (ssize_t)done : n;
-		}
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	n = blocks_read(&io, data, size, off);
+	blocks_leave(&io);
+	return n;
 }
 
 ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 		 size_t size, off_t off, const struct caller *caller)
 {
 	AUTO_CLAIM claim = CLAIM_INIT;
-	AUTO_FDREF *ref = NULL;
+	AUTO_DATA to = {0};
 	struct recording recording;
-	ssize_t n = writable_fd(fs, node, &ref);
+	struct blocks_io io;
+	ssize_t n = writable_fd(fs, node, &to);
 
-	n = n ? n : charge_claim_write(&claim, node, ref->fd, off, &size);
+	n = n ? n : charge_claim_write(&claim, node, to.ref->fd, off, &size);
+	n = n ? n
+	      : blocks_enter_change(&io, node, to.blocks, to.ref->fd, off,
+				    (off_t)size);
 	if (n) {
 		return n;
 	}
@@ -344,43 +346,62 @@ ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 	if (!n) {
 		struct caller_scope scope = caller_enter(fs, caller);
 
-		n = write_all(ref->fd, data, size, off);
+		n = blocks_write(&io, data, size, off);
 		caller_leave(&scope);
-		charge_settle_fd(node, ref->fd);
 	}
+	blocks_leave(&io);
+	charge_settle_fd(node, to.ref->fd);
 	return record_end_bytes(&recording, n);
 }
 
 int op_fsync(struct node *node, bool data_only)
 {
-	AUTO_FDREF *ref = NULL;
+	AUTO_DATA data = {0};
+	struct blocks_io io;
 	int error;
 
 	/* The base is not ours to sync, and nothing of it is dirty. */
 	if (!node->view || !node_in_upper(node)) {
 		return 0;
 	}
-	error = data_fd(node, false, &ref);
+	error = data_fd(node, false, &data);
+	error = error ? error
+		      : blocks_enter_read(&io, node, data.blocks, data.ref->fd,
+					  0, 0);
 	if (error) {
 		return error;
 	}
-	error = data_only ? sys_fdatasync(ref->fd) : sys_fsync(ref->fd);
+	error = blocks_sync(&io, data_only);
+	blocks_leave(&io);
 	/* Only now the disk has blocks for keeping track of the data. */
-	charge_settle_fd(node, ref->fd);
+	charge_settle_fd(node, data.ref->fd);
 	return error;
 }
+
+#define FALLOCATE_MODES (FALLOC_FL_KEEP_SIZE | BLOCKS_MAKES_ZEROS)
 
 int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 		 off_t size, const struct caller *caller)
 {
 	AUTO_CLAIM claim = CLAIM_INIT;
-	AUTO_FDREF *ref = NULL;
+	AUTO_DATA data = {0};
 	struct recording recording;
-	int error = writable_fd(fs, node, &ref);
+	struct blocks_io io;
+	int error = writable_fd(fs, node, &data);
 
-	if (!error && !(mode & FALLOC_FL_PUNCH_HOLE)) {
-		error = charge_claim_range(&claim, node, ref->fd, off, size);
+	/* The kernel asks for no other; they would move blocks of the base. */
+	if (!error && mode & ~FALLOCATE_MODES &&
+	    blocks_is_partial(data.blocks)) {
+		return -EOPNOTSUPP;
 	}
+	if (!error && !(mode & FALLOC_FL_PUNCH_HOLE)) {
+		error = charge_claim_range(&claim, node, data.ref->fd, off,
+					   size);
+	}
+	error = error ? error
+		      : blocks_enter_change(
+				&io, node, data.blocks, data.ref->fd, off,
+				mode & BLOCKS_MAKES_ZEROS ? size : 0);
 	if (error) {
 		return error;
 	}
@@ -394,41 +415,56 @@ int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 	if (!error) {
 		struct caller_scope scope = caller_enter(fs, caller);
 
-		error = sys_fallocate(ref->fd, mode, off, size);
+		error = blocks_fallocate(&io, mode, off, size);
 		caller_leave(&scope);
-		charge_settle_fd(node, ref->fd);
 	}
+	blocks_leave(&io);
+	charge_settle_fd(node, data.ref->fd);
 	return record_end(&recording, error);
 }
 
 off_t op_lseek(struct node *node, off_t off, int whence)
 {
-	AUTO_FDREF *ref = NULL;
-	int error;
+	AUTO_DATA data = {0};
+	struct blocks_io io;
+	off_t found;
 
 	/* The position is the kernel's; only these two are asked of us. */
 	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
 		return -EINVAL;
 	}
-	error = data_fd(node, false, &ref);
-	return error ? error : sys_lseek(ref->fd, off, whence);
+	found = off < 0 ? -ENXIO : data_fd(node, false, &data);
+	found = found ? found
+		      : blocks_enter_read(&io, node, data.blocks, data.ref->fd,
+					  off, INT64_MAX - off);
+	if (found) {
+		return found;
+	}
+	found = blocks_seek(&io, off, whence);
+	blocks_leave(&io);
+	return found;
 }
 
 ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 			   struct node *to, off_t to_off, size_t size,
 			   const struct caller *caller)
 {
-	AUTO_FDREF *source = NULL;
-	AUTO_FDREF *target = NULL;
+	AUTO_DATA source = {0};
+	AUTO_DATA target = {0};
 	AUTO_CLAIM claim = CLAIM_INIT;
 	struct recording recording;
 	ssize_t n = writable_fd(fs, to, &target);
 
 	n = n ? n : data_fd(from, false, &source);
+	if (!n && (blocks_is_partial(source.blocks) ||
+		   blocks_is_partial(target.blocks))) {
+		return -EOPNOTSUPP; /* the kernel reads and writes, then */
+	}
 	if (size > COPY_RANGE_MAX_BYTES) {
 		size = COPY_RANGE_MAX_BYTES;
 	}
-	n = n ? n : charge_claim_write(&claim, to, target->fd, to_off, &size);
+	n = n ? n
+	      : charge_claim_write(&claim, to, target.ref->fd, to_off, &size);
 	if (n) {
 		return n;
 	}
@@ -444,10 +480,10 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 	if (!n) {
 		struct caller_scope scope = caller_enter(fs, caller);
 
-		n = sys_copy_file_range(source->fd, &from_off, target->fd,
-					&to_off, size);
+		n = sys_copy_file_range(source.ref->fd, &from_off,
+					target.ref->fd, &to_off, size);
 		caller_leave(&scope);
-		charge_settle_fd(to, target->fd);
+		charge_settle_fd(to, target.ref->fd);
 	}
 	/* Upper and base on two disks: the kernel then copies by itself. */
 	n = n == -EXDEV || n == -ENOSYS ? -EOPNOTSUPP : n;
@@ -457,21 +493,27 @@ ssize_t op_copy_file_range(struct fs *fs, struct node *from, off_t from_off,
 static int truncate_file(struct fs *fs, struct node *node, off_t size,
 			 const struct caller *caller)
 {
-	AUTO_FDREF *ref = NULL;
+	AUTO_DATA data = {0};
 	struct caller_scope scope;
+	struct blocks_io io;
 	int result = copyup_truncated(fs, node, size);
 
 	if (result) {
 		return result < 0 ? result : 0;
 	}
-	result = data_fd(node, true, &ref);
+	result = data_fd(node, true, &data);
+	result = result ? result
+			: blocks_enter_truncate(&io, node, data.blocks,
+						data.ref->fd, size);
 	if (result) {
 		return result;
 	}
 	scope = caller_enter(fs, caller);
-	result = sys_ftruncate(ref->fd, size);
+	result = sys_ftruncate(io.fd, size);
 	caller_leave(&scope);
-	charge_settle_fd(node, ref->fd);
+	result = result ? result : blocks_truncated(&io, size);
+	blocks_leave(&io);
+	charge_settle_fd(node, data.ref->fd);
 	return result;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "charge.h"
+#include "partial.h"
 #include "sys.h"
 
 /* KEY and ".n". */
@@ -166,6 +167,14 @@ int links_write_origin(const struct view *view, ino_t upper_ino,
 		charge_links_folder(view);
 	}
 	return error;
+}
+
+int links_forget_map(const struct view *view, ino_t upper_ino)
+{
+	char name[PARTIAL_NAME_BYTES];
+
+	partial_name(upper_ino, name);
+	return remove_counted(view, name);
 }
 
 int links_forget_origin(const struct view *view, ino_t upper_ino)

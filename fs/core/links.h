@@ -27,8 +27,10 @@
  *   iINO   a symbolic link, INO being the upper's inode number in hexadecimal;
  *          its target is the origin as five hexadecimal numbers.
  *
- * It is written before the copy is visible and removed before the upper file
- * is, so that no later file with the same number finds it.
+ * The map of a partial file (partial.h), pINO.
+ *
+ * An origin is written before the copy is visible and removed before the upper
+ * file is, so that no later file with the same number finds it.
  */
 #ifndef FS_CORE_LINKS_H
 #define FS_CORE_LINKS_H
@@ -61,5 +63,7 @@ int links_read_origin(const struct view *view, ino_t upper_ino,
 int links_write_origin(const struct view *view, ino_t upper_ino,
 		       const struct origin *origin) MUST_CHECK;
 int links_forget_origin(const struct view *view, ino_t upper_ino) MUST_CHECK;
+/* Removes the map, if there is one. */
+int links_forget_map(const struct view *view, ino_t upper_ino) MUST_CHECK;
 
 #endif

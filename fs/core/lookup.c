@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "blocks.h"
 #include "charge.h"
 #include "elsewhere.h"
 #include "file.h"
@@ -226,6 +227,7 @@ static int find_origin(const struct view *view, const char *name, int dirfd,
 	if (known > 0) {
 		found->st.st_dev = origin.dev;
 		found->st.st_ino = origin.ino;
+		found->partial_tag = origin.partial_tag;
 	}
 	return known < 0 ? known : 0;
 }
@@ -317,6 +319,11 @@ static int find_links(const struct view *view, int dirfd, const char *name,
 		return error; /* no count: nothing of it was changed */
 	}
 	error = links_stat(view, found->link_key, &copy);
+	if (!error) {
+		error = origin_read(view->links->fd, found->link_key, &origin);
+		found->partial_tag = error > 0 ? origin.partial_tag : 0;
+		error = error < 0 ? error : 0;
+	}
 	if (!error) {
 		found->in_upper = true;
 		found->dev = copy.st_dev;
@@ -524,6 +531,12 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 		node_put(nodes, node);
 		return error;
 	}
+	error = blocks_attach(node, found->partial_tag, found->ino,
+			      found->st.st_size);
+	if (error) {
+		node_put(nodes, node);
+		return error;
+	}
 	if (found->data_at) {
 		adopt_data(node, TAKE_PTR(found->data_at));
 	}
@@ -537,6 +550,7 @@ int lookup_intern(struct node *parent, const char *name, struct found *found,
 		.stable = found->in_upper || lookup_is_stable(parent),
 		.replaced = replaced,
 	};
+	blocks_show_stat(node, &ret_entry->st);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct found {
 	char link_key[ORIGIN_KEY_BYTES];
 	unsigned int lower_index; /* not in the upper: of the parent's lowers */
 	struct lowers *lowers;    /* directory: what it merges; owned */
+	uint64_t partial_tag;     /* in the upper: see blocks.h; else 0 */
 	struct elsewhere *data_at; /* see elsewhere.h; owned, else NULL */
 };
 

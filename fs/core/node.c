@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "blocks.h"
 #include "charge.h"
 #include "dirlist.h"
 #include "file.h"
@@ -69,6 +70,12 @@ static void node_free(struct node *node)
 	free(node->name);
 	free(node->link_key);
 	free(node->data_at);
+	if (node->view) {
+		/* relaxed: nobody else has the node any more */
+		blocks_free(node->view->fs,
+			    atomic_load_explicit(&node->partial,
+						 memory_order_relaxed));
+	}
 	lock_release(&node->lock);
 	free(node);
 }

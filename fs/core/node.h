@@ -33,6 +33,7 @@
 #include "fdcache.h"
 #include "lock.h"
 
+struct blocks;
 struct dirlist;
 struct elsewhere;
 struct view;
@@ -86,6 +87,8 @@ struct node {
 	/* Set once, under `lock`: where the data of a base file is; NULL: where
 	 * the file is. See elsewhere.h. */
 	struct elsewhere *data_at;
+	/* Set at most once, under `lock`: of a partial file. See blocks.h. */
+	_Atomic(struct blocks *) partial;
 	bool has_cached_fds;     /* guarded by: lock. In fs->file_fds */
 	unsigned int open_count; /* guarded by: lock */
 	uint64_t ino;            /* guarded by: lock. As reported */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "charge.h"
 #include "copyup.h"
 #include "dirlist.h"
@@ -146,6 +147,9 @@ void unlink_finish(struct view *view, struct node *node,
 		if (removed && was_last && found->in_upper) {
 			charge_gone(view, &found->st);
 		}
+		if (removed && was_last && found->partial_tag) {
+			blocks_unlinked(view, NULL, found->ino);
+		}
 		return;
 	}
 	lock_take(&node->lock);
@@ -163,6 +167,9 @@ void unlink_finish(struct view *view, struct node *node,
 	/* Without another link the number may be used again by the disk. */
 	if (removed && was_last) {
 		node_unkey(nodes, node);
+	}
+	if (removed && was_last && found->partial_tag) {
+		blocks_unlinked(view, node, found->ino);
 	}
 	if (removed) {
 		view_forget_dir_fds(node);

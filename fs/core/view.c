@@ -29,6 +29,7 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
 
 	*fs = (struct fs){.uid = geteuid(), .gid = getegid()};
 	fs->switch_ids = fs->uid == 0;
+	fs->blocks_from_bytes = FS_BLOCKS_FROM_BYTES;
 	error = nodes_init(&fs->nodes);
 	if (error) {
 		return error;
@@ -130,6 +131,7 @@ static int forget_origins_in(const struct view *view, DIR *dir)
 		}
 		error = sys_fstatat(view->work_fd, entry->d_name, &st);
 		error = error ? error : links_forget_origin(view, st.st_ino);
+		error = error ? error : links_forget_map(view, st.st_ino);
 		if (error) {
 			return error;
 		}
@@ -240,6 +242,7 @@ int fs_add_view(struct fs *fs, const struct view_config *config)
 	view->has_foreign_marks = config->has_foreign_marks;
 	view->has_hidden_marks = config->has_hidden_marks;
 	view->no_acl = config->no_acl;
+	view->by_blocks = config->by_blocks;
 	rwlock_init(&view->tree, LOCK_RANK_TREE);
 	error = view_open(view, config);
 	views = error ? NULL

@@ -8,6 +8,8 @@
  *
  * Lock order in core, taken only upward (lock.h asserts it):
  *   COPYUP  one of fs->copyup, by node: held for a whole copy-up
+ *   BLOCKS  one of a partial file: which blocks are there, over its own input
+ *           and output (blocks.h)
  *   TREE    view->tree: shared by everything that walks or changes names,
  *           exclusive for rename and link; never held while data is copied
  *   DIR     a directory node: its entries; parent before child
@@ -32,6 +34,9 @@
 #define FS_DEVICES_MAX 255
 
 #define FS_COPYUP_LOCKS 64
+
+/* The default: not yet. */
+#define FS_BLOCKS_FROM_BYTES 0
 
 struct fs;
 struct mask_set;
@@ -80,12 +85,16 @@ struct view {
 	bool has_hidden_marks;
 	/* ACLs are not to be used. */
 	bool no_acl;
+	/* Large files may be copied up by blocks: who reads the upper knows of
+	 * partial files. */
+	bool by_blocks;
 	struct mask_set *masks; /* see masks.h; NULL without any */
 	struct rwlock tree;
 	struct node *root; /* referenced */
 	/* private */
 	atomic_ulong temp_count;
 	atomic_bool file_whiteouts;   /* see hiding.h */
+	atomic_bool no_blocks;        /* the disk of the upper can't */
 	_Atomic int64_t links_blocks; /* see charge.h */
 };
 
@@ -102,7 +111,10 @@ struct fs {
 	bool keep_created; /* the kernel will RELEASE what it created */
 	bool switch_ids;   /* root: create as the caller */
 	bool plain_inos;   /* numbers as the disks say, though they may clash */
-	bool static_links; /* merged directories don't count theirs */
+	atomic_int held_fds; /* see blocks.h */
+	/* Base files from this size on are copied up by blocks; 0: none. */
+	off_t blocks_from_bytes;
+	bool static_links;         /* merged directories don't count theirs */
 	struct recorder *recorder; /* the caller's; NULL: no journal */
 	uid_t uid;
 	gid_t gid;
@@ -135,6 +147,7 @@ struct view_config {
 	bool has_foreign_marks;
 	bool has_hidden_marks;
 	bool no_acl;
+	bool by_blocks; /* see struct view */
 };
 
 /*

@@ -446,6 +446,7 @@ static int add_view(void *data, struct fs *fs)
 		.has_foreign_marks = true,
 		.has_hidden_marks = !can_read_trusted(),
 		.no_acl = dropin->no_acl,
+		/* Not by blocks: other tools read that upper. */
 	};
 	int error = dropin->upper ? make_work(dropin, &work, &links) : 0;
 
@@ -504,7 +505,10 @@ static void dropin_release(struct dropin *dropin)
 int dropin_command(int argc, char **argv)
 {
 	struct dropin dropin = {
-		.serving = {.single = true, .ids = IDS_INIT, .control_fd = -1},
+		.serving = {.single = true,
+			    .ids = IDS_INIT,
+			    .control_fd = -1,
+			    .blocks_from_bytes = -1},
 		.ready_fd = -1,
 	};
 	int error = parse(&dropin, argc, argv);

@@ -19,10 +19,11 @@
 
 static const char usage_text[] =
 	"usage: legato-fs serve --execution DIR --control-fd N [--ask-open]\n"
-	"                       [--no-journal] [--debug]\n"
+	"                       [--blocks-from BYTES] [--no-journal] "
+	"[--debug]\n"
 	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
 	"                       [--view NAME]... [--ask-open] [--no-journal]\n"
-	"                       [--debug] MNT\n"
+	"                       [--blocks-from BYTES] [--debug] MNT\n"
 	"   or: legato-fs [-f] -o "
 	"lowerdir=DIR[:DIR...][,upperdir=DIR,workdir=DIR]"
 	"[,...] MNT\n"
@@ -130,10 +131,12 @@ static int serve_command(int argc, char **argv)
 		{"control-fd", required_argument, NULL, 'c'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
+		{"blocks-from", required_argument, NULL, 'b'},
 		{"no-journal", no_argument, NULL, 'j'},
 		{0},
 	};
-	struct serve_options serving = {.control_fd = -1, .ids = IDS_INIT};
+	struct serve_options serving = {
+		.control_fd = -1, .ids = IDS_INIT, .blocks_from_bytes = -1};
 	bool debug = false;
 	const char *execution = NULL;
 	int option;
@@ -157,6 +160,12 @@ static int serve_command(int argc, char **argv)
 			break;
 		case 'a':
 			serving.ask_open = true;
+			break;
+		case 'b':
+			if (serve_parse_blocks_from(
+				    optarg, &serving.blocks_from_bytes)) {
+				return EXIT_USAGE;
+			}
 			break;
 		case 'j':
 			serving.no_journal = true;

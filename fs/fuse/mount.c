@@ -27,6 +27,7 @@ struct mounting {
 	bool foreground;
 	bool debug;
 	bool ask_open;
+	off_t blocks_from_bytes; /* see serve.h */
 	bool no_journal;
 	struct manifest manifest; /* views with their bases, as asked for */
 	struct execution execution;
@@ -107,6 +108,7 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		{"foreground", no_argument, NULL, 'f'},
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
+		{"blocks-from", required_argument, NULL, 'b'},
 		{"no-journal", no_argument, NULL, 'j'},
 		{0},
 	};
@@ -139,6 +141,10 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		case 'a':
 			mounting->ask_open = true;
 			break;
+		case 'b':
+			error = serve_parse_blocks_from(
+				optarg, &mounting->blocks_from_bytes);
+			break;
 		case 'j':
 			mounting->no_journal = true;
 			break;
@@ -154,7 +160,8 @@ static int parse(struct mounting *mounting, int argc, char **argv)
 		      "[--overlay NAME=BASE]... [--view NAME]...\n"
 		      "                       [--mask VIEW:PATH]... "
 		      "[--quota LIMITS] [--ask-open]\n"
-		      "                       [--no-journal] [--foreground] "
+		      "                       [--blocks-from BYTES] "
+		      "[--no-journal] [--foreground] "
 		      "[--debug] MNT\n",
 		      stderr);
 		return -EINVAL;
@@ -323,6 +330,7 @@ static int serve_here(struct mounting *mounting)
 		.ids = IDS_INIT,
 		.control_fd = -1,
 		.ask_open = mounting->ask_open,
+		.blocks_from_bytes = mounting->blocks_from_bytes,
 		.execution = &mounting->execution,
 		.ready = on_ready,
 		.ready_data = mounting,
@@ -346,6 +354,7 @@ int mount_command(int argc, char **argv)
 	struct mounting mounting = {
 		.execution = EXECUTION_INIT,
 		.ready_fd = -1,
+		.blocks_from_bytes = -1,
 	};
 	bool made;
 	int error;

@@ -83,6 +83,21 @@ static int start_recorder(struct server *server,
 	return error;
 }
 
+int serve_parse_blocks_from(const char *text, off_t *ret_bytes)
+{
+	char *end;
+	long long bytes;
+
+	errno = 0;
+	bytes = strtoll(text, &end, 10);
+	if (errno || end == text || *end || bytes < 0) {
+		fprintf(stderr, "legato-fs: bad size '%s'\n", text);
+		return -EINVAL;
+	}
+	*ret_bytes = bytes;
+	return 0;
+}
+
 static int server_init(struct server *server,
 		       const struct serve_options *options)
 {
@@ -98,6 +113,9 @@ static int server_init(struct server *server,
 	server->ask_open = options->ask_open;
 	server->fs.keep_created = options->ask_open;
 	server->ids = options->ids;
+	if (options->blocks_from_bytes >= 0) {
+		server->fs.blocks_from_bytes = options->blocks_from_bytes;
+	}
 	error = options->add_views(options->views_data, &server->fs);
 	error = error ? error : fs_start(&server->fs);
 	error = error ? error : start_recorder(server, options, file_limit);

@@ -24,6 +24,8 @@ struct serve_options {
 	struct ids ids;
 	int control_fd; /* see fs/README.md; -1 for none */
 	bool ask_open;  /* see fuse/README.md, "Opens" */
+	/* As fs->blocks_from_bytes; -1: the default. */
+	off_t blocks_from_bytes;
 	/* In its folder requests are counted (stats_page.h); NULL: nowhere. */
 	const struct execution *execution;
 	/* Called once the mount is there, with its /dev/fuse descriptor. 0 or
@@ -31,6 +33,9 @@ struct serve_options {
 	int (*ready)(void *data, int fuse_fd);
 	void *ready_data;
 };
+
+/* A size in bytes for blocks_from_bytes; -EINVAL, told on stderr. */
+int serve_parse_blocks_from(const char *text, off_t *ret_bytes) MUST_CHECK;
 
 /*
  * Mounts, serves, unmounts. The calling thread must be the process's only

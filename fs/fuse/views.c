@@ -51,6 +51,7 @@ static int add_view(const struct execution *execution, struct fs *fs,
 		.lower_count = 1,
 		.masks = view->masks,
 		.has_origins = view->kind == MANIFEST_OVERLAY,
+		.by_blocks = view->kind == MANIFEST_OVERLAY,
 	};
 	int error = check_base(execution, view);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "fdio.h"
 #include "partial_format.h"
 #include "sys.h"
 
@@ -222,20 +223,12 @@ static void fill_header(struct partial_header *header,
 	fill_limit(header, partial->limit);
 }
 
+/* All of it, or an error. */
 static int write_at(int fd, const void *data, size_t size, off_t off)
 {
-	size_t done = 0;
+	ssize_t n = fdio_pwrite(fd, data, size, off);
 
-	while (done < size) {
-		ssize_t n = sys_pwrite(fd, (const char *)data + done,
-				       size - done, off + (off_t)done);
-
-		if (n <= 0) {
-			return n ? (int)n : -EIO;
-		}
-		done += (size_t)n;
-	}
-	return 0;
+	return n < 0 ? (int)n : (size_t)n < size ? -ENOSPC : 0;
 }
 
 static int write_map(const struct partial *partial, int fd)
@@ -277,26 +270,6 @@ int partial_create(const struct partial *partial, int links_fd, ino_t ino)
 		return error;
 	}
 	return TAKE_FD(fd);
-}
-
-/* What is there of it, up to `size`. */
-static ssize_t read_at(int fd, void *data, size_t size, off_t off)
-{
-	size_t got = 0;
-
-	while (got < size) {
-		ssize_t n = sys_pread(fd, (char *)data + got, size - got,
-				      off + (off_t)got);
-
-		if (n < 0) {
-			return n;
-		}
-		if (n == 0) {
-			break;
-		}
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
 }
 
 /* `data` holds the header and what follows it. */
@@ -361,7 +334,7 @@ static int read_bits(struct partial *partial, int fd)
 			break;
 		}
 		piece = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
-		n = read_at(fd, partial->bits + at, piece, off);
+		n = fdio_pread(fd, partial->bits + at, piece, off);
 		if (n < 0) {
 			return (int)n;
 		}
@@ -383,7 +356,7 @@ static int read_map(struct partial *partial, int fd, uint64_t tag, off_t size)
 	if (error || !S_ISREG(st.st_mode)) {
 		return error ? error : -EBADMSG;
 	}
-	n = read_at(fd, data, sizeof(data), 0);
+	n = fdio_pread(fd, data, sizeof(data), 0);
 	error = n < 0 ? (int)n : parse_header(partial, data, (size_t)n);
 	if (error) {
 		return error;
@@ -569,8 +542,8 @@ ssize_t partial_pread(const struct partial *partial, int upper_fd, int base_fd,
 		size_t want = (size_t)(stop - at);
 		ssize_t n = base && base_fd < 0
 				    ? -ESTALE
-				    : read_at(base ? base_fd : upper_fd,
-					      (char *)data + done, want, at);
+				    : fdio_pread(base ? base_fd : upper_fd,
+						 (char *)data + done, want, at);
 
 		if (n >= 0 && base) {
 			int error = partial_check_base(partial, base_fd);

@@ -23,6 +23,7 @@
 struct fs fs;
 struct caller caller;
 bool core_watches = true;
+off_t core_blocks_from;
 char *const *core_masks;
 static bool running;
 static unsigned int started_lowers;
@@ -82,6 +83,7 @@ static int open_config(struct fs *ret_fs, const struct view_config *config)
 	if (error) {
 		return error;
 	}
+	ret_fs->blocks_from_bytes = core_blocks_from;
 	if (!core_watches && ret_fs->watches.fd >= 0) {
 		close(ret_fs->watches.fd);
 		ret_fs->watches.fd = -1;
@@ -107,6 +109,7 @@ int core_open(struct fs *ret_fs, unsigned int lowers)
 		.lower_count = lowers,
 		.masks = core_masks,
 		.has_origins = true,
+		.by_blocks = true,
 	};
 
 	return open_config(ret_fs, &config);
@@ -489,9 +492,23 @@ static int dump_attrs(struct node *node, struct buf *text)
 	return size < 0 ? (int)size : 0;
 }
 
+/* Long ones are of few letters. */
+static void dump_runs(const char *content, size_t size, struct buf *text)
+{
+	for (size_t at = 0; at < size;) {
+		size_t end = at + 1;
+
+		while (end < size && content[end] == content[at]) {
+			end++;
+		}
+		buf_addf(text, " %zu*%02x", end - at, content[at] & 0xff);
+		at = end;
+	}
+}
+
 static int dump_content(struct node *node, struct buf *text)
 {
-	char content[PATH_MAX];
+	char content[4 * PATH_MAX];
 	ssize_t n = 0;
 
 	if (S_ISREG(node->type)) {
@@ -499,7 +516,9 @@ static int dump_content(struct node *node, struct buf *text)
 	} else if (S_ISLNK(node->type)) {
 		n = op_readlink(node, content, sizeof(content));
 	}
-	if (n > 0) {
+	if (n > 200) {
+		dump_runs(content, (size_t)n, text);
+	} else if (n > 0) {
 		buf_addf(text, " '%.*s'", (int)n, content);
 	}
 	return n < 0 ? (int)n : 0;

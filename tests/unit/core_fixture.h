@@ -39,6 +39,9 @@ extern char *const *core_masks;
  * for all others that look at its lists). */
 extern bool core_watches;
 
+/* From which size on files are copied up by blocks; 0: none. */
+extern off_t core_blocks_from;
+
 int core_setup(void **state);
 int core_teardown(void **state);
 #define CORE_TEST(f)                                                           \

@@ -32,6 +32,7 @@
 #define WRONG_BYTES 8192
 #define CALLS_MAX   400
 #define FAULTS      4
+#define WIDE_BYTES  (3 * 4096 + 10)
 
 /* What an operation is about; nodes are held while it runs, as the kernel
  * does. */
@@ -52,6 +53,7 @@ struct fault_case {
 	unsigned int flags;
 	/* A link count that can't be written stays one too high (links.h). */
 	bool counts_links;
+	bool by_blocks; /* blocks.h */
 };
 
 /* How far the child came: a fault may fire before the operation. */
@@ -235,6 +237,63 @@ static int run_open_truncating(const struct ends *ends)
 	return error;
 }
 
+/* As programs do that look at the result. */
+static int write_bytes(const struct ends *ends, size_t size, off_t off)
+{
+	char data[WIDE_BYTES];
+	size_t done = 0;
+
+	memset(data, 'W', sizeof(data));
+	while (done < size) {
+		ssize_t n = op_write(&fs, ends->node, data, size - done,
+				     off + (off_t)done, &caller);
+
+		if (n <= 0) {
+			return n ? (int)n : -ERANGE;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* With blocks that are covered whole and in part. */
+static int run_wide_write(const struct ends *ends)
+{
+	return write_bytes(ends, 9000, 100);
+}
+
+/* After which nothing is left in the base. */
+static int run_whole_write(const struct ends *ends)
+{
+	return write_bytes(ends, WIDE_BYTES, 0);
+}
+
+static int run_append(const struct ends *ends)
+{
+	ssize_t n = op_write(&fs, ends->node, "W", 1, WIDE_BYTES, &caller);
+
+	return n < 0 ? (int)n : n == 1 ? 0 : -ERANGE;
+}
+
+static int run_punch(const struct ends *ends)
+{
+	return op_fallocate(&fs, ends->node,
+			    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+			    8192, &caller);
+}
+
+static int run_wide_truncate(const struct ends *ends)
+{
+	return change(ends,
+		      (struct attr_change){.flags = ATTR_SIZE, .size = 5000});
+}
+
+static int run_grow(const struct ends *ends)
+{
+	return change(ends,
+		      (struct attr_change){.flags = ATTR_SIZE, .size = 14000});
+}
+
 static int run_copy_range(const struct ends *ends)
 {
 	ssize_t n = op_copy_file_range(&fs, ends->node, 0, ends->node, 4, 2,
@@ -287,13 +346,29 @@ static bool make_files(void)
 	return true;
 }
 
+/* Of several blocks. */
+static bool make_wide_file(void)
+{
+	const struct timespec times[2] = {{OLD_TIME, 1}, {OLD_TIME, 2}};
+	char data[WIDE_BYTES];
+	int fd = open("base/wide", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	bool made;
+
+	memset(data, 'w', sizeof(data));
+	made = fd >= 0 && write(fd, data, sizeof(data)) == sizeof(data) &&
+	       !futimens(fd, times);
+	close(fd);
+	return made;
+}
+
 static bool make_world(void)
 {
 	static const char *const whiteouts[] = {"upper/gone", "upper/m/gone",
 						"upper/e2/gone", "upper/gone2"};
 
 	if (core_make_folders() || !make_dirs() || !make_files() ||
-	    link("base/hard", "base/hard2") || symlink("x", "base/l")) {
+	    !make_wide_file() || link("base/hard", "base/hard2") ||
+	    symlink("x", "base/l")) {
 		return false;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(whiteouts); i++) {
@@ -493,6 +568,7 @@ static void run(const struct fault_case *one, unsigned long nth, int fault)
 	int status;
 	pid_t child;
 
+	core_blocks_from = one->by_blocks;
 	*report = (struct report){.stage = STAGE_STARTING};
 	snprintf(folder, sizeof(folder), "%u", worlds++);
 	snprintf(spec, sizeof(spec), "any:%lu:%d", nth, fault);
@@ -629,75 +705,104 @@ static void sweep(void **state)
 }
 
 static const struct fault_case cases[] = {
-	{"create", run_create, "new", NULL, 0, false},
-	{"create in a base directory", run_create, "d/sub/new", NULL, 0, false},
-	{"create over a whiteout", run_create, "gone", NULL, 0, false},
-	{"tmpfile", run_tmpfile, "d/x", NULL, 0, false},
-	{"mkdir", run_mkdir, "new", NULL, 0, false},
-	{"mkdir over a whiteout", run_mkdir, "gone2", NULL, 0, false},
-	{"mknod", run_mknod, "new", NULL, 0, false},
-	{"mknod over a whiteout", run_mknod, "gone", NULL, 0, false},
-	{"mknod of a whiteout", run_whiteout, "new", NULL, 0, false},
-	{"mknod of a whiteout over one", run_whiteout, "gone", NULL, 0, false},
-	{"symlink", run_symlink, "new", NULL, 0, false},
-	{"symlink over a whiteout", run_symlink, "gone", NULL, 0, false},
-	{"link of a base file", run_link, "f", "new", 0, false},
-	{"link of an upper file", run_link, "n", "d/new", 0, false},
-	{"link over a whiteout", run_link, "n", "gone", 0, false},
-	{"link of a linked base file", run_link, "hard", "new", 0, true},
-	{"unlink of an upper file", run_unlink, "n", NULL, 0, false},
-	{"unlink of a base file", run_unlink, "d/f", NULL, 0, false},
-	{"unlink of a copied-up file", run_unlink, "copied", NULL, 0, false},
-	{"unlink of a linked base file", run_unlink, "hard", NULL, 0, true},
-	{"rmdir of an upper directory", run_rmdir, "ue", NULL, 0, false},
-	{"rmdir of a base directory", run_rmdir, "empty", NULL, 0, false},
-	{"rmdir of a merged directory", run_rmdir, "m", NULL, 0, false},
-	{"copy-up of a file", run_copyup, "d/sub/f", NULL, 0, false},
-	{"copy-up of a directory", run_copyup, "d/sub", NULL, 0, false},
-	{"copy-up of a symlink", run_copyup, "l", NULL, 0, false},
-	{"copy-up of a linked file", run_copyup, "hard", NULL, 0, false},
-	{"write to a base file", run_write, "d/f", NULL, 0, false},
-	{"write to an upper file", run_write, "n", NULL, 0, false},
-	{"write to a linked base file", run_write, "hard2", NULL, 0, false},
-	{"copy of a range", run_copy_range, "f", NULL, 0, false},
-	{"open with O_TRUNC", run_open_truncating, "f", NULL, 0, false},
-	{"chmod of a base file", run_chmod, "f", NULL, 0, false},
-	{"chmod of a base directory", run_chmod, "d", NULL, 0, false},
-	{"chown of a base file", run_chown, "f", NULL, 0, false},
-	{"truncate of a base file", run_truncate, "f", NULL, 0, false},
-	{"utimens of a base file", run_utimens, "f", NULL, 0, false},
-	{"setxattr of a base file", run_setxattr, "f", NULL, 0, false},
-	{"removexattr of a base file", run_removexattr, "f", NULL, 0, false},
-	{"rename of a base file", run_rename, "f", "d/new", 0, false},
-	{"rename of an upper file", run_rename, "n", "new", 0, false},
-	{"rename of a file onto one", run_rename, "f", "copied", 0, false},
-	{"rename of a file onto an upper one", run_rename, "f", "n", 0, false},
-	{"rename of a file onto a whiteout", run_rename, "f", "gone", 0, false},
-	{"rename of a linked file", run_rename, "hard", "new", 0, false},
-	{"rename of a base directory", run_rename, "full", "new", 0, false},
-	{"rename of a merged directory", run_rename, "full2", "d/new", 0,
+	{"create", run_create, "new", NULL, 0, false, false},
+	{"create in a base directory", run_create, "d/sub/new", NULL, 0, false,
 	 false},
-	{"rename of an upper directory", run_rename, "u", "d/new", 0, false},
+	{"create over a whiteout", run_create, "gone", NULL, 0, false, false},
+	{"tmpfile", run_tmpfile, "d/x", NULL, 0, false, false},
+	{"mkdir", run_mkdir, "new", NULL, 0, false, false},
+	{"mkdir over a whiteout", run_mkdir, "gone2", NULL, 0, false, false},
+	{"mknod", run_mknod, "new", NULL, 0, false, false},
+	{"mknod over a whiteout", run_mknod, "gone", NULL, 0, false, false},
+	{"mknod of a whiteout", run_whiteout, "new", NULL, 0, false, false},
+	{"mknod of a whiteout over one", run_whiteout, "gone", NULL, 0, false,
+	 false},
+	{"symlink", run_symlink, "new", NULL, 0, false, false},
+	{"symlink over a whiteout", run_symlink, "gone", NULL, 0, false, false},
+	{"link of a base file", run_link, "f", "new", 0, false, false},
+	{"link of an upper file", run_link, "n", "d/new", 0, false, false},
+	{"link over a whiteout", run_link, "n", "gone", 0, false, false},
+	{"link of a linked base file", run_link, "hard", "new", 0, true, false},
+	{"unlink of an upper file", run_unlink, "n", NULL, 0, false, false},
+	{"unlink of a base file", run_unlink, "d/f", NULL, 0, false, false},
+	{"unlink of a copied-up file", run_unlink, "copied", NULL, 0, false,
+	 false},
+	{"unlink of a linked base file", run_unlink, "hard", NULL, 0, true,
+	 false},
+	{"rmdir of an upper directory", run_rmdir, "ue", NULL, 0, false, false},
+	{"rmdir of a base directory", run_rmdir, "empty", NULL, 0, false,
+	 false},
+	{"rmdir of a merged directory", run_rmdir, "m", NULL, 0, false, false},
+	{"copy-up of a file", run_copyup, "d/sub/f", NULL, 0, false, false},
+	{"copy-up of a directory", run_copyup, "d/sub", NULL, 0, false, false},
+	{"copy-up of a symlink", run_copyup, "l", NULL, 0, false, false},
+	{"copy-up of a linked file", run_copyup, "hard", NULL, 0, false, false},
+	{"write to a base file", run_write, "d/f", NULL, 0, false, false},
+	{"write to an upper file", run_write, "n", NULL, 0, false, false},
+	{"write to a linked base file", run_write, "hard2", NULL, 0, false,
+	 false},
+	{"copy of a range", run_copy_range, "f", NULL, 0, false, false},
+	{"open with O_TRUNC", run_open_truncating, "f", NULL, 0, false, false},
+	{"chmod of a base file", run_chmod, "f", NULL, 0, false, false},
+	{"chmod of a base directory", run_chmod, "d", NULL, 0, false, false},
+	{"chown of a base file", run_chown, "f", NULL, 0, false, false},
+	{"truncate of a base file", run_truncate, "f", NULL, 0, false, false},
+	{"utimens of a base file", run_utimens, "f", NULL, 0, false, false},
+	{"setxattr of a base file", run_setxattr, "f", NULL, 0, false, false},
+	{"removexattr of a base file", run_removexattr, "f", NULL, 0, false,
+	 false},
+	{"rename of a base file", run_rename, "f", "d/new", 0, false, false},
+	{"rename of an upper file", run_rename, "n", "new", 0, false, false},
+	{"rename of a file onto one", run_rename, "f", "copied", 0, false,
+	 false},
+	{"rename of a file onto an upper one", run_rename, "f", "n", 0, false,
+	 false},
+	{"rename of a file onto a whiteout", run_rename, "f", "gone", 0, false,
+	 false},
+	{"rename of a linked file", run_rename, "hard", "new", 0, false, false},
+	{"rename of a base directory", run_rename, "full", "new", 0, false,
+	 false},
+	{"rename of a merged directory", run_rename, "full2", "d/new", 0, false,
+	 false},
+	{"rename of an upper directory", run_rename, "u", "d/new", 0, false,
+	 false},
 	{"rename of a directory onto a whiteout", run_rename, "full", "gone2",
-	 0, false},
+	 0, false, false},
 	{"rename of an upper directory onto a whiteout", run_rename, "u",
-	 "gone2", 0, false},
+	 "gone2", 0, false, false},
 	{"rename of a directory onto a base one", run_rename, "full", "empty",
-	 0, false},
+	 0, false, false},
 	{"rename of a directory onto a merged one", run_rename, "full", "e2", 0,
-	 false},
+	 false, false},
 	{"rename of a directory onto an upper one", run_rename, "full", "ue", 0,
-	 false},
+	 false, false},
 	{"rename of an upper directory onto a merged one", run_rename, "u", "m",
-	 0, false},
-	{"rename of a symlink", run_rename, "l", "new", 0, false},
-	{"exchange of files", run_rename, "f", "n", RENAME_EXCHANGE, false},
-	{"exchange of a file and a directory", run_rename, "f", "full",
-	 RENAME_EXCHANGE, false},
-	{"exchange of directories", run_rename, "full", "d", RENAME_EXCHANGE,
+	 0, false, false},
+	{"rename of a symlink", run_rename, "l", "new", 0, false, false},
+	{"exchange of files", run_rename, "f", "n", RENAME_EXCHANGE, false,
 	 false},
+	{"exchange of a file and a directory", run_rename, "f", "full",
+	 RENAME_EXCHANGE, false, false},
+	{"exchange of directories", run_rename, "full", "d", RENAME_EXCHANGE,
+	 false, false},
 	{"exchange of a base and an upper directory", run_rename, "full", "u",
-	 RENAME_EXCHANGE, false},
+	 RENAME_EXCHANGE, false, false},
+	{"copy-up by blocks", run_copyup, "wide", NULL, 0, false, true},
+	{"write by blocks", run_wide_write, "wide", NULL, 0, false, true},
+	{"write of all blocks", run_whole_write, "wide", NULL, 0, false, true},
+	{"append by blocks", run_append, "wide", NULL, 0, false, true},
+	{"punch by blocks", run_punch, "wide", NULL, 0, false, true},
+	{"truncate by blocks", run_wide_truncate, "wide", NULL, 0, false, true},
+	{"grow by blocks", run_grow, "wide", NULL, 0, false, true},
+	{"open with O_TRUNC by blocks", run_open_truncating, "wide", NULL, 0,
+	 false, true},
+	{"chmod by blocks", run_chmod, "wide", NULL, 0, false, true},
+	{"rename by blocks", run_rename, "wide", "d/new", 0, false, true},
+	{"rename onto a file by blocks", run_rename, "wide", "copied", 0, false,
+	 true},
+	{"write to a linked file by blocks", run_write, "hard2", NULL, 0, false,
+	 true},
+	{"unlink by blocks", run_unlink, "wide", NULL, 0, false, true},
 };
 
 static int remove_folders(void **state)
