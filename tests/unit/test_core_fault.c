@@ -810,26 +810,32 @@ static int remove_folders(void **state)
 	return temp_teardown(state);
 }
 
-/* usage: test_core_fault [all] */
+/* usage: test_core_fault [all|blocks] */
 int main(int argc, char **argv)
 {
 	static struct CMUnitTest tests[ARRAY_SIZE(cases)];
+	const char *what = argc > 1 ? argv[1] : "";
+	size_t n = 0;
 
 	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (report == MAP_FAILED) {
 		return 1;
 	}
-	all_faults = argc > 1 && strcmp(argv[1], "all") == 0;
+	all_faults = strcmp(what, "all") == 0;
 	core_prefer_memory();
 	core_watches = all_faults;
 	temp_new();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		tests[i] = (struct CMUnitTest){
+		if (!all_faults &&
+		    cases[i].by_blocks != (strcmp(what, "blocks") == 0)) {
+			continue;
+		}
+		tests[n++] = (struct CMUnitTest){
 			.name = cases[i].name,
 			.test_func = sweep,
 			.initial_state = (void *)&cases[i],
 		};
 	}
-	return cmocka_run_group_tests(tests, NULL, remove_folders);
+	return _cmocka_run_group_tests("tests", tests, n, NULL, remove_folders);
 }
