@@ -34,6 +34,9 @@ static int stat_source(struct copy *copy)
 		return error;
 	}
 	origin_from_stat(&copy->origin, &copy->st);
+	if (copy->node) {
+		copy->origin.number_variant = numbers_variant(copy->node->ino);
+	}
 	return origin_add_birth(&copy->origin, fd, copy->from.name);
 }
 
@@ -440,6 +443,8 @@ static int switch_to_copy(struct copy *copy)
 	if (copy->blocks) {
 		blocks_give_locked(node, TAKE_PTR(copy->blocks));
 	}
+	numbers_take(&node->view->fs->numbers, copy->origin.dev,
+		     copy->origin.ino);
 	set_in_upper(node);
 	charge_copied_locked(node, &st);
 	if (copy->fd >= 0) {

@@ -17,6 +17,19 @@
 #include "sys.h"
 #include "whiteout.h"
 
+/* Where the data is, and by which number `name` in `dirfd` is known. */
+static int report_number(struct fs *fs, int dirfd, const char *name,
+			 struct found *found)
+{
+	int error;
+
+	found->dev = found->st.st_dev;
+	found->ino = found->st.st_ino;
+	error = numbers_tell_apart(&fs->numbers, dirfd, name, &found->st);
+	found->st.st_ino = fs_map_ino(fs, found->dev, found->st.st_ino);
+	return error;
+}
+
 /* The node for what was just made. */
 static int intern_made(const struct making *making, int dirfd,
 		       struct entry *ret_entry)
@@ -33,10 +46,11 @@ static int intern_made(const struct making *making, int dirfd,
 	if (making_is_whiteout(making)) {
 		whiteout_show_stat(&found.st);
 	}
-	found.dev = found.st.st_dev;
-	found.ino = found.st.st_ino;
-	found.st.st_ino = fs_map_ino(parent->view->fs, found.dev, found.ino);
-	error = lookup_intern(parent, making->name, &found, ret_entry);
+	error = report_number(parent->view->fs,
+			      making->fd >= 0 ? making->fd : dirfd,
+			      making->fd >= 0 ? "" : making->name, &found);
+	error = error ? error
+		      : lookup_intern(parent, making->name, &found, ret_entry);
 	if (!error) {
 		charge_made(parent->view, &found.st);
 	}
@@ -212,10 +226,8 @@ static int intern_nameless(struct node *parent, int fd, struct entry *ret_entry)
 	if (!pinned) {
 		return -ENOMEM;
 	}
-	found.dev = found.st.st_dev;
-	found.ino = found.st.st_ino;
-	found.st.st_ino = fs_map_ino(parent->view->fs, found.dev, found.ino);
-	error = lookup_intern(parent, "", &found, ret_entry);
+	error = report_number(parent->view->fs, fd, "", &found);
+	error = error ? error : lookup_intern(parent, "", &found, ret_entry);
 	if (error) {
 		fdref_put(pinned);
 		return error;

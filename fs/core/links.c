@@ -125,7 +125,7 @@ int links_read_origin(const struct view *view, ino_t upper_ino,
 {
 	char name[ORIGIN_NAME_BYTES];
 	char text[ORIGIN_TEXT_BYTES];
-	struct origin origin;
+	struct origin origin = {0};
 	ssize_t n;
 
 	origin_name(upper_ino, name);
@@ -138,9 +138,11 @@ int links_read_origin(const struct view *view, ino_t upper_ino,
 	}
 	text[n] = '\0';
 	if (sscanf(text,
-		   "%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64,
+		   "%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64 "-%" SCNx64
+		   "-%" SCNx8,
 		   &origin.dev, &origin.ino, &origin.size_bytes,
-		   &origin.mtime_ns, &origin.ctime_ns) != 5) {
+		   &origin.mtime_ns, &origin.ctime_ns,
+		   &origin.number_variant) < 5) {
 		return -EIO;
 	}
 	*ret_origin = origin;
@@ -156,9 +158,10 @@ int links_write_origin(const struct view *view, ino_t upper_ino,
 
 	origin_name(upper_ino, name);
 	snprintf(text, sizeof(text),
-		 "%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64,
+		 "%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64
+		 "-%" PRIx8,
 		 origin->dev, origin->ino, origin->size_bytes, origin->mtime_ns,
-		 origin->ctime_ns);
+		 origin->ctime_ns, origin->number_variant);
 	/* One of a file that is gone: see the header; be safe all the same. */
 	error = remove_counted(view, name);
 	error = error ? error : sys_symlinkat(text, view->links->fd, name);

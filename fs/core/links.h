@@ -25,7 +25,8 @@
  * can't have attributes of its own:
  *
  *   iINO   a symbolic link, INO being the upper's inode number in hexadecimal;
- *          its target is the origin as five hexadecimal numbers.
+ *          its target is the origin as six hexadecimal numbers (five in
+ *          older executions).
  *
  * The map of a partial file (partial.h), pINO.
  *

@@ -110,9 +110,13 @@ static int collect_lowers(struct node *parent, unsigned int index,
 		}
 		if (!*lowers) {
 			*ret_st = st;
+			error = numbers_tell_apart(&parent->view->fs->numbers,
+						   dir->fd, name, ret_st);
 		}
-		error = merge_add(lowers, parent->view,
-				  &parent->lowers->at[index], name, &st);
+		error = error ? error
+			      : merge_add(lowers, parent->view,
+					  &parent->lowers->at[index], name,
+					  &st);
 		if (error || is_lowest(parent, index)) {
 			return error;
 		}
@@ -189,13 +193,26 @@ static int find_upper_dir(struct node *parent, const char *name, int dirfd,
 	struct stat base;
 	int error = find_lowers(parent, name, dirfd, &found->lowers, &base);
 
-	if (error || !found->lowers) {
+	if (error) {
 		return error;
+	}
+	if (!found->lowers) {
+		return numbers_tell_apart(&parent->view->fs->numbers, dirfd,
+					  name, &found->st);
 	}
 	/* The number is the base's for life. */
 	found->st.st_dev = base.st_dev;
 	found->st.st_ino = base.st_ino;
 	return 0;
+}
+
+/* A copied-up file has the base's number, or what it had of its own. */
+static void keep_number(const struct view *view, const struct origin *origin,
+			struct stat *st)
+{
+	numbers_take(&view->fs->numbers, origin->dev, origin->ino);
+	st->st_dev = origin->dev;
+	st->st_ino = numbers_with(origin->ino, origin->number_variant);
 }
 
 /* The count that is written down for the file with found->link_key. 1, 0 (then
@@ -212,7 +229,7 @@ static int find_count(const struct view *view, struct found *found)
 }
 
 /* What a copied-up file keeps from the base: its number, and how many names
- * there are. */
+ * there are. 1, 0 for a file that never was there, or -errno. */
 static int find_origin(const struct view *view, const char *name, int dirfd,
 		       struct found *found)
 {
@@ -225,11 +242,10 @@ static int find_origin(const struct view *view, const char *name, int dirfd,
 		known = known < 0 ? known : 1;
 	}
 	if (known > 0) {
-		found->st.st_dev = origin.dev;
-		found->st.st_ino = origin.ino;
+		keep_number(view, &origin, &found->st);
 		found->partial_tag = origin.partial_tag;
 	}
-	return known < 0 ? known : 0;
+	return known;
 }
 
 /* The same for what can't carry it: see links.h. */
@@ -241,33 +257,42 @@ static int find_special_origin(const struct view *view, struct found *found)
 			    : 0;
 
 	if (known > 0) {
-		found->st.st_dev = origin.dev;
-		found->st.st_ino = origin.ino;
+		keep_number(view, &origin, &found->st);
 	}
-	return known < 0 ? known : 0;
+	return known;
+}
+
+/* Finds what an upper file keeps from the base, if it does. */
+static int find_kept(struct node *parent, const char *name, int dirfd,
+		     struct found *found)
+{
+	if (!S_ISREG(found->st.st_mode)) {
+		return find_special_origin(parent->view, found);
+	}
+	return parent->view->has_origins
+		       ? find_origin(parent->view, name, dirfd, found)
+		       : 0;
 }
 
 /* Completes a file found in the upper. */
 static int find_upper_file(struct node *parent, const char *name, int dirfd,
 			   struct found *found)
 {
-	int result;
+	int result = 0;
 
-	if (!S_ISREG(found->st.st_mode)) {
-		return find_special_origin(parent->view, found);
+	if (S_ISREG(found->st.st_mode)) {
+		result = elsewhere_refuse(parent->view, dirfd, name);
+		if (!result && found->st.st_size == 0) {
+			result = whiteout_is_shown(dirfd, name);
+		}
+		if (result > 0) {
+			whiteout_show_stat(&found->st);
+		}
 	}
-	result = elsewhere_refuse(parent->view, dirfd, name);
-	if (!result && found->st.st_size == 0) {
-		result = whiteout_is_shown(dirfd, name);
-	}
-	if (result > 0) {
-		whiteout_show_stat(&found->st);
-		return 0;
-	}
-	if (!result && parent->view->has_origins) {
-		result = find_origin(parent->view, name, dirfd, found);
-	}
-	return result;
+	result = result ? result : find_kept(parent, name, dirfd, found);
+	return result ? (result < 0 ? result : 0)
+		      : numbers_tell_apart(&parent->view->fs->numbers, dirfd,
+					   name, &found->st);
 }
 
 static int find_in_upper(struct node *parent, const char *name,
@@ -292,13 +317,30 @@ static int find_in_upper(struct node *parent, const char *name,
 		       : find_upper_file(parent, name, dir->fd, found);
 }
 
+/* Shows the copy with found->link_key, whose stat is `copy`: with the number
+ * that it carries, or, on a disk without attributes, that of the base. */
+static int show_copy(const struct view *view, struct origin *origin,
+		     const struct stat *copy, struct found *found)
+{
+	int error = origin_read(view->links->fd, found->link_key, origin);
+
+	if (error < 0) {
+		return error;
+	}
+	found->partial_tag = error > 0 ? origin->partial_tag : 0;
+	found->in_upper = true;
+	found->dev = copy->st_dev;
+	found->ino = copy->st_ino;
+	found->st = *copy;
+	keep_number(view, origin, &found->st);
+	return 0;
+}
+
 /* A base file with several names: the data may be in the upper under another
  * one, and names may be gone. */
 static int find_links(const struct view *view, int dirfd, const char *name,
 		      struct found *found)
 {
-	dev_t dev = found->st.st_dev;
-	ino_t ino = found->st.st_ino;
 	nlink_t count = found->st.st_nlink;
 	struct origin origin;
 	struct stat copy;
@@ -320,17 +362,7 @@ static int find_links(const struct view *view, int dirfd, const char *name,
 	}
 	error = links_stat(view, found->link_key, &copy);
 	if (!error) {
-		error = origin_read(view->links->fd, found->link_key, &origin);
-		found->partial_tag = error > 0 ? origin.partial_tag : 0;
-		error = error < 0 ? error : 0;
-	}
-	if (!error) {
-		found->in_upper = true;
-		found->dev = copy.st_dev;
-		found->ino = copy.st_ino;
-		found->st = copy;
-		found->st.st_dev = dev;
-		found->st.st_ino = ino;
+		error = show_copy(view, &origin, &copy, found);
 	}
 	found->st.st_nlink = count;
 	return error == -ENOENT ? 0 : error;
@@ -344,7 +376,11 @@ static int find_base_file(struct node *parent, unsigned int index, int dirfd,
 			    ? elsewhere_find(parent, index, dirfd, name, found)
 			    : 0;
 
-	return error ? error : find_links(parent->view, dirfd, name, found);
+	error = error ? error : find_links(parent->view, dirfd, name, found);
+	return error || found->in_upper
+		       ? error
+		       : numbers_tell_apart(&parent->view->fs->numbers, dirfd,
+					    name, &found->st);
 }
 
 static int find_in_lowers(struct node *parent, const char *name,

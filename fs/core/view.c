@@ -47,6 +47,7 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
 	}
 	quota_init(&fs->quota);
 	changes_init(&fs->changes);
+	numbers_init(&fs->numbers);
 	error = watches_init(&fs->watches);
 	if (error) {
 		log_warn("the base is not watched: %s", err_name(error));
@@ -89,6 +90,7 @@ void fs_release(struct fs *fs)
 	fdcache_release(&fs->file_fds);
 	quota_release(&fs->quota);
 	changes_release(&fs->changes);
+	numbers_release(&fs->numbers);
 	for (unsigned int i = 0; i < fs->view_count; i++) {
 		view_free(fs->views[i]);
 	}

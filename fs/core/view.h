@@ -28,6 +28,7 @@
 #include "fdcache.h"
 #include "layer.h"
 #include "node.h"
+#include "numbers.h"
 #include "quota.h"
 
 /* Distinct disks that inode numbers can be told apart for. */
@@ -105,6 +106,7 @@ struct fs {
 	struct changes changes;
 	struct watches watches;
 	struct quota quota;
+	struct numbers numbers;
 	struct view **views; /* owned */
 	unsigned int view_count;
 	struct node *root; /* id 1; referenced */

@@ -58,6 +58,7 @@ int origin_write(int dirfd, const char *name, const struct origin *origin)
 	struct origin_record record = {
 		.version = origin->partial_tag ? ORIGIN_VERSION_PARTIAL
 					       : ORIGIN_VERSION,
+		.number_variant = origin->number_variant,
 		.partial_tag = htole32((uint32_t)origin->partial_tag),
 		.dev = htole64(origin->dev),
 		.ino = htole64(origin->ino),
@@ -94,6 +95,7 @@ int origin_read(int dirfd, const char *name, struct origin *ret_origin)
 		return -EBADMSG;
 	}
 	*ret_origin = (struct origin){
+		.number_variant = record.number_variant,
 		.dev = le64toh(record.dev),
 		.ino = le64toh(record.ino),
 		.size_bytes = le64toh(record.size_bytes),

@@ -18,7 +18,8 @@ struct origin {
 	uint64_t size_bytes;
 	uint64_t mtime_ns;
 	uint64_t ctime_ns;
-	uint64_t birth_ns; /* 0: not known */
+	uint64_t birth_ns;      /* 0: not known */
+	uint8_t number_variant; /* of the inode number; see origin_format.h */
 	/* Of the copy: not all of it is there, and this is its map's tag, of 32
 	 * bits (partial.h). 0: it is whole. No part of the identity. */
 	uint64_t partial_tag;

@@ -24,7 +24,8 @@
  * compared for equality only. */
 struct origin_record {
 	uint8_t version;
-	uint8_t reserved[3];
+	uint8_t number_variant; /* see core/numbers.h; 0: the base's number */
+	uint8_t reserved[2];
 	uint32_t partial_tag; /* version 2: not 0 */
 	uint64_t dev;
 	uint64_t ino;

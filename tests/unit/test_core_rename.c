@@ -528,6 +528,34 @@ static void numbers_stay(void **state)
 	}
 }
 
+/* Somebody gives a base file another name after the view has copied it: two
+ * files with one number of the disk. */
+static void a_number_that_the_base_has_again(void **state)
+{
+	struct stat kept;
+	struct stat other;
+
+	(void)state;
+	make_file("base/f", "f");
+	core_start(1);
+	assert_int_equal(view_write("f", "F", 0), 0);
+	kept = stat_at("f");
+	assert_int_equal(rename("base/f", "base/g"), 0);
+	other = stat_at("g");
+	assert_int_not_equal(other.st_ino, kept.st_ino);
+	assert_int_equal(view_write("g", "G", 0), 0);
+	assert_int_equal(stat_at("g").st_ino, other.st_ino);
+	/* One that is made with it is told apart, too. */
+	assert_int_equal(rename("base/g", "upper/made"), 0);
+	assert_int_equal(stat_at("made").st_ino, other.st_ino);
+	core_restart();
+	assert_int_equal(stat_at("f").st_ino, kept.st_ino);
+	assert_int_equal(stat_at("g").st_ino, other.st_ino);
+	assert_text("f", "F");
+	assert_text("g", "G");
+	assert_int_not_equal(numbers_variant(other.st_ino), 0);
+}
+
 static void in_removed_directories(void **state)
 {
 	struct node *dir;
@@ -586,6 +614,7 @@ int main(void)
 		CORE_TEST(children_follow),
 		CORE_TEST(links_of_one_file),
 		CORE_TEST(numbers_stay),
+		CORE_TEST(a_number_that_the_base_has_again),
 		CORE_TEST(in_removed_directories),
 		CORE_TEST(with_several_lowers),
 	};

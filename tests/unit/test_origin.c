@@ -47,11 +47,12 @@ static void survives_the_disk(void **state)
 static void is_little_endian_on_disk(void **state)
 {
 	static const unsigned char wanted[56] = {
-		[0] = 1,     [8] = 0x02,  [9] = 0x01,  [16] = 3,    [24] = 4,
-		[32] = 0xff, [33] = 0xff, [34] = 0xff, [35] = 0xff, [36] = 0xff,
-		[37] = 0xff, [38] = 0xff, [39] = 0xff, [40] = 6,    [48] = 7,
+		[0] = 1,     [1] = 9,     [8] = 0x02,  [9] = 0x01,
+		[16] = 3,    [24] = 4,    [32] = 0xff, [33] = 0xff,
+		[34] = 0xff, [35] = 0xff, [36] = 0xff, [37] = 0xff,
+		[38] = 0xff, [39] = 0xff, [40] = 6,    [48] = 7,
 	};
-	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6, 7, 0};
+	const struct origin origin = {0x0102, 3, 4, UINT64_MAX, 6, 7, 9, 0};
 	unsigned char raw[64];
 
 	(void)state;
