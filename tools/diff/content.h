@@ -49,7 +49,8 @@ int content_links_equal(int a_dirfd, const char *a_name, int b_dirfd,
 int content_load(int dirfd, const char *name, enum change_kind kind,
 		 struct buf *buf) MUST_CHECK;
 
-/* XXH3 of what content_load would give, at any size. */
+/* Equal where the content is, but not only there: XXH3 of what content_load
+ * would give, or for big files of samples of it. */
 int content_hash(int dirfd, const char *name, enum change_kind kind,
 		 struct content_hash *ret_hash) MUST_CHECK;
 

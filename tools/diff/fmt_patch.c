@@ -381,12 +381,25 @@ static void release_patch(struct patch *patch)
 	blob_release(&patch->new_blob);
 }
 
-/* Loads the wanted sides. 0 or -errno. */
+/* Both sides hold the same, so that a patch only has header lines. */
+static bool is_same_content(const struct change *change)
+{
+	return (change->letter == CHANGE_MODIFIED ||
+		change->letter == CHANGE_RENAMED) &&
+	       !(change->flags & CHANGE_CONTENT);
+}
+
+/* Loads what is needed of the wanted sides. 0 or -errno. */
 static int load_sides(struct patch *patch, const struct sides *sides,
 		      const struct change *change, bool with_old, bool with_new)
 {
 	int error = 0;
 
+	if (is_same_content(change)) {
+		patch->old_blob.mode = blob_mode(&change->old_side);
+		patch->new_blob.mode = blob_mode(&change->new_side);
+		return 0;
+	}
 	if (with_old) {
 		error = blob_load_old(&patch->old_blob, sides, change);
 	}
@@ -452,8 +465,7 @@ static int write_type_change(const struct format *format,
 /* Whether the patch of a change would only have a header line. */
 static bool is_empty(const struct change *change)
 {
-	return change->letter == CHANGE_MODIFIED &&
-	       !(change->flags & CHANGE_CONTENT) &&
+	return change->letter == CHANGE_MODIFIED && is_same_content(change) &&
 	       blob_mode(&change->old_side) == blob_mode(&change->new_side);
 }
 
@@ -468,6 +480,11 @@ static int write_change(const struct format *format, const struct sides *sides,
 	}
 	if (change->letter == CHANGE_TYPE) {
 		return write_type_change(format, sides, change);
+	}
+	if (is_same_content(change)) {
+		return blob_mode(&change->old_side)
+			       ? write_patch(format, sides, change, true, true)
+			       : 0;
 	}
 	if ((with_old && !blob_is_possible(&change->old_side)) ||
 	    (with_new && !blob_is_possible(&change->new_side))) {

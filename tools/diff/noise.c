@@ -7,12 +7,14 @@
 #include <strings.h>
 
 #include "buf.h"
+#include "ignore_names.h"
 #include "libgit.h"
 #include "path.h"
 
 struct rules {
 	git_repository *repo; /* NULL: none */
 	bool repo_tried;
+	struct ignore_names names;
 	/* Loaded when the first ignored path asks for it: its size is that of
 	 * the whole tree. */
 	git_index *index;
@@ -45,6 +47,7 @@ bool noise_is_git(const char *path)
 
 static void close_rules(struct rules *rules)
 {
+	ignore_names_release(&rules->names);
 	git_index_free(rules->index);
 	git_repository_free(rules->repo);
 	buf_release(&rules->ignored_dir);
@@ -78,6 +81,7 @@ static void open_rules(struct rules *rules)
 		rules->repo = NULL;
 		return;
 	}
+	ignore_names_init(&rules->names, rules->repo);
 }
 
 static bool is_beneath(const char *path, const struct buf *dir)
@@ -86,11 +90,12 @@ static bool is_beneath(const char *path, const struct buf *dir)
 }
 
 /* Whether the rules ignore `path`; a directory's ends in '/'. */
-static bool ask(const struct rules *rules, const char *path)
+static bool ask(struct rules *rules, const char *path)
 {
 	int ignored = 0;
 
-	return git_ignore_path_is_ignored(&ignored, rules->repo, path) == 0 &&
+	return ignore_names_may_match(&rules->names, path) &&
+	       git_ignore_path_is_ignored(&ignored, rules->repo, path) == 0 &&
 	       ignored;
 }
 
@@ -289,6 +294,7 @@ int noise_mark(struct change_list *list, const struct sides *sides)
 	AUTO(close_rules)
 	struct rules rules = {
 		.prefix = "",
+		.names = IGNORE_NAMES_INIT,
 		.ignored_dir = BUF_INIT,
 		.clear_dir = BUF_INIT,
 		.generated_dir = BUF_INIT,
