@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "sys.h"
@@ -214,8 +215,36 @@ int fdio_copy(int to, int from, off_t size)
 	return sys_ftruncate(to, size);
 }
 
+static int write_zeros(int fd, off_t size)
+{
+	static const char zeros[64 * 1024];
+	off_t at = 0;
+
+	while (at < size) {
+		off_t left = size - at;
+		size_t step = left < (off_t)sizeof(zeros) ? (size_t)left
+							  : sizeof(zeros);
+		ssize_t n = sys_pwrite(fd, zeros, step, at);
+
+		if (n <= 0) {
+			return n ? (int)n : -EIO;
+		}
+		at += n;
+	}
+	return 0;
+}
+
+int fdio_allocate(int fd, off_t size)
+{
+	int error;
+
+	sys_write_in_place(fd);
+	error = sys_fallocate(fd, 0, 0, size);
+	return error == -EOPNOTSUPP ? write_zeros(fd, size) : error;
+}
+
 static int replace_file(int dirfd, const char *name, const void *data,
-			size_t size, bool durably)
+			size_t size, bool durably, bool to_map)
 {
 	char temp[NAME_MAX + 1];
 	AUTO_FD fd = -1;
@@ -230,7 +259,8 @@ static int replace_file(int dirfd, const char *name, const void *data,
 	if (fd < 0) {
 		return fd;
 	}
-	error = fdio_write_all(fd, data, size);
+	error = to_map ? fdio_allocate(fd, (off_t)size) : 0;
+	error = error ? error : fdio_write_all(fd, data, size);
 	if (!error && durably) {
 		error = sys_fsync(fd);
 	}
@@ -246,11 +276,17 @@ static int replace_file(int dirfd, const char *name, const void *data,
 int fdio_replace_file(int dirfd, const char *name, const void *data,
 		      size_t size)
 {
-	return replace_file(dirfd, name, data, size, true);
+	return replace_file(dirfd, name, data, size, true, false);
 }
 
 int fdio_replace_file_for_now(int dirfd, const char *name, const void *data,
 			      size_t size)
 {
-	return replace_file(dirfd, name, data, size, false);
+	return replace_file(dirfd, name, data, size, false, false);
+}
+
+int fdio_replace_mapped_file(int dirfd, const char *name, const void *data,
+			     size_t size)
+{
+	return replace_file(dirfd, name, data, size, false, true);
 }

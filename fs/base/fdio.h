@@ -39,9 +39,19 @@ int fdio_copy(int to, int from, off_t size) MUST_CHECK;
 int fdio_replace_file(int dirfd, const char *name, const void *data,
 		      size_t size) MUST_CHECK;
 
+/*
+ * Gives the empty file `fd` all blocks of `size` bytes, to be written in place:
+ * a store into a map of it needs no space that a full disk doesn't have, which
+ * would be SIGBUS. -ENOSPC, ...
+ */
+int fdio_allocate(int fd, off_t size) MUST_CHECK;
+
 /* The same, but durable only once the disk gets to it: for what a failure of
  * the power may take, as it takes all else of these seconds. */
 int fdio_replace_file_for_now(int dirfd, const char *name, const void *data,
 			      size_t size) MUST_CHECK;
+/* As that, for a file that will be mapped: as fdio_allocate has it. */
+int fdio_replace_mapped_file(int dirfd, const char *name, const void *data,
+			     size_t size) MUST_CHECK;
 
 #endif

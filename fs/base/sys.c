@@ -303,6 +303,20 @@ int sys_map(int fd, size_t size, void **ret_map)
 	return 0;
 }
 
+int sys_populate(void *at, size_t size)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t start = (uintptr_t)at & ~(page - 1);
+
+	FAULT(populate);
+	/* Linux 5.14; EINVAL before, and for a map to read. */
+	return madvise((void *)start, size + ((uintptr_t)at - start),
+		       MADV_POPULATE_WRITE) &&
+			       (errno == EFAULT || errno == EHWPOISON)
+		       ? -ENOSPC
+		       : 0;
+}
+
 void sys_unmap(void *map, size_t size)
 {
 	munmap(map, size);

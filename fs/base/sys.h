@@ -58,8 +58,15 @@ int sys_fdatasync(int fd) MUST_CHECK;
  * have them allocated, and keep them: see mmap(2), SIGBUS. */
 int sys_map(int fd, size_t size, void **ret_map) MUST_CHECK;
 void sys_unmap(void *map, size_t size);
+/*
+ * Makes each page of a shared map ready to be stored into, with the blocks that
+ * it needs. -ENOSPC: it can't be, and a store would be SIGBUS. 0 where the
+ * kernel can't say, or the map is there to be read only.
+ */
+int sys_populate(void *at, size_t size) MUST_CHECK;
 /* Where the disk copies what is written over, has it write this file in place
- * (FS_NOCOW_FL); it must be empty. Disks that do so anyway know no such flag.
+ * (FS_NOCOW_FL); it must be empty. Of a directory: the files that are made in
+ * it from now on. Disks that do so anyway know no such flag.
  */
 void sys_write_in_place(int fd);
 

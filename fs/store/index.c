@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "err.h"
+#include "index_vfs.h"
 #include "journal_words.h"
 #include "log.h"
 #include "sys.h"
@@ -235,7 +236,7 @@ static int open_database(struct index *index, int flags, bool immutable)
 					    flags | SQLITE_OPEN_NOMUTEX |
 						    SQLITE_OPEN_NOFOLLOW |
 						    (uri ? SQLITE_OPEN_URI : 0),
-					    NULL));
+					    index_vfs_name()));
 	if (error) {
 		close_database(index);
 		return error;

@@ -67,11 +67,16 @@ static uint64_t cursor_changes(uint64_t cursor)
 int journal_make_dir(int execution_dirfd)
 {
 	int error = sys_mkdirat(execution_dirfd, JOURNAL_DIR, 0700);
+	int fd = error && error != -EEXIST
+			 ? error
+			 : sys_openat(execution_dirfd, JOURNAL_DIR,
+				      O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
-	return error && error != -EEXIST
-		       ? error
-		       : sys_openat(execution_dirfd, JOURNAL_DIR,
-				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd >= 0) {
+		/* For the files that SQLite makes in it, and maps. */
+		sys_write_in_place(fd);
+	}
+	return fd;
 }
 
 /* Tells one life of the kernel from another; 0 where it isn't known. */

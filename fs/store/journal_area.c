@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "fdio.h"
 #include "journal_slot.h"
 #include "sys.h"
 
@@ -20,34 +21,6 @@ int journal_area_check(const struct journal_head *head)
 			       head->align == JOURNAL_ALIGN
 		       ? 0
 		       : -EBADMSG;
-}
-
-static int write_zeros(int fd)
-{
-	static const char zeros[64 * 1024];
-	off_t at = 0;
-
-	while (at < (off_t)JOURNAL_AREA_BYTES) {
-		size_t left = JOURNAL_AREA_BYTES - (size_t)at;
-		size_t step = left < sizeof(zeros) ? left : sizeof(zeros);
-		ssize_t n = sys_pwrite(fd, zeros, step, at);
-
-		if (n <= 0) {
-			return n ? (int)n : -EIO;
-		}
-		at += n;
-	}
-	return 0;
-}
-
-/* All the room that it will ever take. */
-static int allocate(int fd)
-{
-	int error;
-
-	sys_write_in_place(fd);
-	error = sys_fallocate(fd, 0, 0, JOURNAL_AREA_BYTES);
-	return error == -EOPNOTSUPP ? write_zeros(fd) : error;
 }
 
 static int map(struct journal_area *area)
@@ -86,7 +59,7 @@ static int make(struct journal_area *area)
 	ssize_t n;
 	int error = sys_ftruncate(area->fd, 0);
 
-	error = error ? error : allocate(area->fd);
+	error = error ? error : fdio_allocate(area->fd, JOURNAL_AREA_BYTES);
 	error = error ? error : fill_head(&head);
 	if (error) {
 		return error;

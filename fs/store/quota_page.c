@@ -90,10 +90,9 @@ int quota_page_make(int dirfd, const struct quota_limits *limits,
 
 	memcpy(page.magic, page_magic, sizeof(page_magic));
 	page.check = check_of(&page);
-	/* Written whole, so the disk has room for it: a map can't fail later.
-	 * Without a wait for the disk, since it can be counted again. */
-	error = fdio_replace_file_for_now(dirfd, QUOTA_PAGE_FILE, &page,
-					  sizeof(page));
+	/* Without a wait for the disk, since it can be counted again. */
+	error = fdio_replace_mapped_file(dirfd, QUOTA_PAGE_FILE, &page,
+					 sizeof(page));
 	return error ? error : quota_page_open(dirfd, ret_page);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "fdio.h"
 #include "sys.h"
 
 #define STATS_MAGIC   UINT64_C(0x73746174732d676c) /* "lg-stats" */
@@ -119,7 +120,7 @@ int stats_page_create(struct stats_page **ret_page, int dirfd)
 		return fd;
 	}
 	/* A store into a page that a full disk can't hold would kill us. */
-	error = sys_fallocate(fd, 0, 0, sizeof(**ret_page));
+	error = fdio_allocate(fd, sizeof(**ret_page));
 	error = error ? error : map_page(fd, PROT_READ | PROT_WRITE, ret_page);
 	if (error) {
 		(void)!sys_unlinkat(dirfd, STATS_FILE, 0);
