@@ -229,7 +229,8 @@ int oci_write(const struct diff *diff, bool is_complete, pack_write_fn *write,
 		return fd;
 	}
 	sha256_init(&layer.hash);
-	error = pack_changes(diff, is_complete, write_layer, &layer, trouble);
+	error = pack_changes(diff, is_complete ? PACK_COMPLETE : 0, write_layer,
+			     &layer, trouble);
 	if (error) {
 		return error;
 	}

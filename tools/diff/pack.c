@@ -13,6 +13,8 @@
 
 #define WHITEOUT_PREFIX ".wh."
 #define CHUNK_BYTES     262144
+/* Of st_blocks (stat(2)). */
+#define STAT_BLOCK_BYTES 512
 
 struct packer {
 	const struct diff *diff;
@@ -20,8 +22,8 @@ struct packer {
 	struct trouble *trouble;
 	pack_write_fn *write;
 	void *arg;
-	int write_error; /* of `write` */
-	bool is_complete;
+	int write_error;    /* of `write` */
+	unsigned int flags; /* enum pack_flags */
 };
 
 static void free_archive(struct archive **archive)
@@ -81,7 +83,8 @@ static bool is_covered(const struct packer *packer, const char *path)
 	AUTO_FREE char *above = strdup(path);
 	char *slash;
 
-	while (packer->is_complete && above && (slash = strrchr(above, '/'))) {
+	while ((packer->flags & PACK_COMPLETE) && above &&
+	       (slash = strrchr(above, '/'))) {
 		const struct change *change;
 
 		*slash = '\0';
@@ -124,7 +127,8 @@ static int add_whiteout(struct packer *packer, const char *path)
 static int add_gone(struct packer *packer, const struct plan_step *step)
 {
 	if (step->op == PLAN_DELETE) {
-		bool is_rest = step->is_optional && !packer->is_complete;
+		bool is_rest =
+			step->is_optional && !(packer->flags & PACK_COMPLETE);
 
 		return is_rest ? 0 : add_whiteout(packer, step->path);
 	}
@@ -184,16 +188,71 @@ static int fill_entry(struct archive_entry *entry, int fd,
 		       : 0;
 }
 
+/* Tells where a file that takes less space than it is long has its data. Where
+ * the disk does not say, it is packed whole. */
+static void add_extents(struct archive_entry *entry, int fd,
+			const struct stat *st)
+{
+	off_t data = 0;
+	off_t hole = 0;
+
+	if ((off_t)st->st_blocks * STAT_BLOCK_BYTES >= st->st_size) {
+		return;
+	}
+	while ((data = sys_lseek(fd, hole, SEEK_DATA)) >= 0 &&
+	       data < st->st_size) {
+		hole = sys_lseek(fd, data, SEEK_HOLE);
+		if (hole <= data) {
+			archive_entry_sparse_clear(entry);
+			return;
+		}
+		hole = hole < st->st_size ? hole : st->st_size;
+		archive_entry_sparse_add_entry(entry, data, hole - data);
+	}
+	if (hole == 0 && data == -ENXIO) {
+		/* All of it is a hole: an extent of nothing says so. */
+		archive_entry_sparse_add_entry(entry, st->st_size, 0);
+	}
+}
+
+/* Writes the zeros of a hole, which libarchive only counts if the entry is
+ * sparse. 0 or -errno. */
+static int add_zeros(struct packer *packer, char *chunk, off_t size)
+{
+	memset(chunk, 0, CHUNK_BYTES);
+	while (size > 0) {
+		size_t n = size < CHUNK_BYTES ? (size_t)size : CHUNK_BYTES;
+
+		if (archive_write_data(packer->archive, chunk, n) < 0) {
+			return failure(packer);
+		}
+		size -= (off_t)n;
+	}
+	return 0;
+}
+
+/* Where the data goes on, with zeros written up to there. */
+static off_t skip_hole(struct packer *packer, int fd, char *chunk, off_t off,
+		       off_t size)
+{
+	off_t data = sys_lseek(fd, off, SEEK_DATA);
+	int error;
+
+	data = data == -ENXIO || data > size ? size : data < off ? off : data;
+	error = data > off ? add_zeros(packer, chunk, data - off) : 0;
+	return error ? error : data;
+}
+
 /* Streams exactly `size` bytes, since the header has promised them. */
 static int add_bytes(struct packer *packer, int fd, off_t size)
 {
 	AUTO_FREE char *chunk = malloc(CHUNK_BYTES);
-	off_t off = 0;
+	off_t off = chunk ? skip_hole(packer, fd, chunk, 0, size) : 0;
 
 	if (!chunk) {
 		return -ENOMEM;
 	}
-	while (off < size) {
+	while (off >= 0 && off < size) {
 		size_t want = size - off < CHUNK_BYTES ? (size_t)(size - off)
 						       : CHUNK_BYTES;
 		ssize_t n = sys_pread(fd, chunk, want, off);
@@ -205,17 +264,17 @@ static int add_bytes(struct packer *packer, int fd, off_t size)
 		if (archive_write_data(packer->archive, chunk, (size_t)n) < 0) {
 			return failure(packer);
 		}
-		off += n;
+		off = skip_hole(packer, fd, chunk, off + n, size);
 	}
-	return 0;
+	return off < 0 ? (int)off : 0;
 }
 
-static int add_content(struct packer *packer, int fd, const struct stat *before)
+static int add_content(struct packer *packer, int file,
+		       const struct stat *before)
 {
-	AUTO_FD file = sys_reopen(fd, O_RDONLY | O_NONBLOCK);
 	struct origin id;
 	struct stat after;
-	int error = file < 0 ? file : add_bytes(packer, file, before->st_size);
+	int error = add_bytes(packer, file, before->st_size);
 
 	error = error ? error : sys_fstat(file, &after);
 	origin_from_stat(&id, before);
@@ -235,6 +294,8 @@ static int pack_entry(struct packer *packer, const struct plan_step *step,
 {
 	AUTO(free_entry) struct archive_entry *entry = archive_entry_new();
 	AUTO_FD fd = content_open_new(&packer->diff->sides, change);
+	bool has_bytes = change->new_side.kind == KIND_FILE && !step->link_to;
+	AUTO_FD file = -1;
 	struct stat st;
 	int error;
 
@@ -242,18 +303,25 @@ static int pack_entry(struct packer *packer, const struct plan_step *step,
 		return -ENOMEM;
 	}
 	error = fd < 0 ? fd : fill_entry(entry, fd, change, &st);
+	if (!error && has_bytes) {
+		file = sys_reopen(fd, O_RDONLY | O_NONBLOCK);
+		error = file < 0 ? file : 0;
+	}
 	if (error) {
 		return error;
+	}
+	if (has_bytes && packer->flags & PACK_SPARSE) {
+		add_extents(entry, file, &st);
 	}
 	if (step->link_to) {
 		archive_entry_copy_hardlink(entry, step->link_to);
 		archive_entry_set_size(entry, 0);
 	}
 	error = write_header(packer, entry, change->path);
-	if (error || step->link_to || change->new_side.kind != KIND_FILE) {
+	if (error || !has_bytes) {
 		return error == -EILSEQ ? 0 : error;
 	}
-	return add_content(packer, fd, &st);
+	return add_content(packer, file, &st);
 }
 
 /* Each entry once: a new directory is made and finished by two steps. */
@@ -300,7 +368,7 @@ static int open_archive(struct packer *packer)
 	return 0;
 }
 
-int pack_changes(const struct diff *diff, bool is_complete,
+int pack_changes(const struct diff *diff, unsigned int flags,
 		 pack_write_fn *write, void *arg, struct trouble *trouble)
 {
 	struct packer packer = {
@@ -308,7 +376,7 @@ int pack_changes(const struct diff *diff, bool is_complete,
 		.trouble = trouble,
 		.write = write,
 		.arg = arg,
-		.is_complete = is_complete,
+		.flags = flags,
 	};
 	AUTO_PLAN plan = {0};
 	int error = plan_make(&plan, diff, false);

@@ -24,12 +24,18 @@
 /* Takes the bytes of the archive in order. 0 or -errno. */
 typedef int pack_write_fn(void *arg, const void *data, size_t size);
 
-/*
- * Packs diff.list (of a view taken with DIFF_WHOLE). `is_complete`: nothing was
- * folded away, so that a deleted directory needs one whiteout only. 0, or
- * -ENOMEM, or what `write` returned.
- */
-int pack_changes(const struct diff *diff, bool is_complete,
+enum pack_flags {
+	/* Nothing was folded away, so that a deleted directory needs one
+	 * whiteout only. */
+	PACK_COMPLETE = 1 << 0,
+	/* Holes take no space (pax GNU.sparse 1.0). Not for layers: the OCI
+	 * image-spec advises against it, since not every reader can. */
+	PACK_SPARSE = 1 << 1,
+};
+
+/* Packs diff.list (of a view taken with DIFF_WHOLE). `flags`: enum pack_flags.
+ * 0, or -ENOMEM, or what `write` returned. */
+int pack_changes(const struct diff *diff, unsigned int flags,
 		 pack_write_fn *write, void *arg,
 		 struct trouble *trouble) MUST_CHECK;
 

@@ -172,8 +172,9 @@ static int write_form(const struct arguments *arguments,
 	case FORM_PATCH:
 		return format_patch(&format, diff);
 	case FORM_TAR:
-		return pack_changes(diff, is_complete, write_stream, out,
-				    trouble);
+		return pack_changes(
+			diff, PACK_SPARSE | (is_complete ? PACK_COMPLETE : 0),
+			write_stream, out, trouble);
 	case FORM_OCI:
 		return oci_write(diff, is_complete, write_stream, out, trouble);
 	case FORM_NONE:

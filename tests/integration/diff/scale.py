@@ -13,6 +13,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import traceback
 
@@ -104,6 +105,36 @@ def big_files_cost_little(new):
         b"big": ("M", "f"), b"is": ("R", "f", b"was")}, execution.changes()
 
 
+def holes_stay_holes_in_a_tar(new):
+    """Data at the start, in the middle and at the end; at the end only; none
+    at all. tar and Python, which know nothing of ours, read the same."""
+    execution = new("holes")
+    files = {b"ends": (0, GIB, 2 * GIB - 5), b"end": (GIB,), b"none": ()}
+    for name, offsets in files.items():
+        with open(os.path.join(execution.upper, name), "wb") as file:
+            file.truncate(2 * GIB)
+            for offset in offsets:
+                file.seek(offset)
+                file.write(b"datum")
+    packed = os.path.join(execution.top, b"packed.tar")
+    with open(packed, "wb") as file:
+        file.write(execution.verb("export", "--format", "tar"))
+    assert os.path.getsize(packed) < 1 << 20, os.path.getsize(packed)
+    unpacked = os.path.join(execution.top, b"unpacked")
+    os.mkdir(unpacked)
+    subprocess.run(["tar", "-xf", packed, "-C", unpacked], check=True)
+    with tarfile.open(os.fsdecode(packed)) as archive:
+        sizes = {os.fsencode(m.name): m.size for m in archive}
+    assert sizes == dict.fromkeys(files, 2 * GIB), sizes
+    for name, offsets in files.items():
+        with open(os.path.join(unpacked, name), "rb") as file:
+            st = os.fstat(file.fileno())
+            assert st.st_size == 2 * GIB, (name, st.st_size)
+            assert st.st_blocks * 512 <= 1 << 20, (name, st.st_blocks)
+            for offset in offsets:
+                assert os.pread(file.fileno(), 5, offset) == b"datum", name
+
+
 NAMES = ["a", "b", "ab", "x.o", "x.c", "out", "é", "é.o", "A.O", "a b", " a",
          "a ", "#a", "!a", "[a", "a\\", "*", "f\t"]
 RULES = ["*.o", "out/", "/a", "*.o\n!x.o", "a/*", "**/b", "a/**", "a/**/b", "?",
@@ -141,7 +172,8 @@ def ignored_is_what_git_ignores(new):
             f"git ignores {sorted(ignored)}")
 
 
-TESTS = [calls_per_file, big_files_cost_little, ignored_is_what_git_ignores]
+TESTS = [calls_per_file, big_files_cost_little, holes_stay_holes_in_a_tar,
+         ignored_is_what_git_ignores]
 
 
 def main():

@@ -188,6 +188,16 @@ def narrow_and_empty(new):
         terminal.screen("STATUS 0")
 
 
+def interactive_is_the_same(_):
+    for option in "--help", "--no-such":
+        called = [subprocess.run([os.environ["LEGATO_DIFF"], how, option],
+                                 capture_output=True)
+                  for how in ("tui", "--interactive")]
+        assert called[0].stdout == called[1].stdout, called
+        assert called[0].stderr == called[1].stderr, called
+        assert called[0].returncode == called[1].returncode, called
+
+
 def no_terminal(new):
     execution = sample(new)
     execution.diff_verb = [os.environ["LEGATO_DIFF"], "tui", "--scratch-dir",
@@ -204,7 +214,8 @@ def no_terminal(new):
         expect(done.stderr.count(b"\n"), 1)
 
 
-TESTS = [browse, mark_and_export, mark_and_apply, narrow_and_empty, no_terminal]
+TESTS = [browse, mark_and_export, mark_and_apply, narrow_and_empty, no_terminal,
+         interactive_is_the_same]
 
 
 def main():
