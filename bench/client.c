@@ -12,6 +12,7 @@
  *   client pread FILE COUNT     read COUNT times 4 KiB at random
  *   client pwrite FILE COUNT    write COUNT times 4 KiB at random
  *   client mmap FILE            touch each page of a shared read mapping
+ *   client hold LIST            open all files in LIST, then read from each
  *   client page FILE            write one page in the middle, fsync, close
  *   client now                  print the monotonic clock, in ns
  *
@@ -65,13 +66,12 @@ static uint32_t next_random(void)
 	return state;
 }
 
-static long do_stat(const char *list, long repeat)
+/* The lines of a file, each ended by a NUL; an empty one ends them. */
+static char *read_list(const char *list)
 {
 	FILE *file = fopen(list, "re");
 	char *paths = NULL;
 	size_t size = 0;
-	long done = 0;
-	struct stat st;
 
 	if (!file || getdelim(&paths, &size, '\1', file) < 0) {
 		err(1, "%s", list);
@@ -80,6 +80,34 @@ static long do_stat(const char *list, long repeat)
 	for (char *p = strchr(paths, '\n'); p; p = strchr(p + 1, '\n')) {
 		*p = '\0';
 	}
+	return paths;
+}
+
+static long do_hold(const char *list)
+{
+	char *paths = read_list(list);
+	int first = -1;
+	int last = -1;
+	long done = 0;
+
+	for (char *p = paths; *p; p += strlen(p) + 1) {
+		last = open_or_die(p, O_RDONLY);
+		first = first < 0 ? last : first;
+	}
+	/* Nothing else opens or closes here: the numbers follow each other. */
+	for (int fd = first; fd >= 0 && fd <= last; fd++) {
+		done += read(fd, buffer, PAGE) > 0;
+	}
+	free(paths);
+	return done;
+}
+
+static long do_stat(const char *list, long repeat)
+{
+	char *paths = read_list(list);
+	long done = 0;
+	struct stat st;
+
 	for (long i = 0; i < repeat; i++) {
 		for (char *p = paths; *p; p += strlen(p) + 1) {
 			if (lstat(p, &st)) {
@@ -218,6 +246,8 @@ static long run(const char *verb, const char *path, long count)
 		return do_random(path, count, true);
 	} else if (strcmp(verb, "mmap") == 0) {
 		return do_mmap(path);
+	} else if (strcmp(verb, "hold") == 0) {
+		return do_hold(path);
 	} else if (strcmp(verb, "page") == 0) {
 		return do_page(path);
 	}

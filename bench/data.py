@@ -21,6 +21,7 @@ class Data:
     def __init__(self, machine, quick):
         self.machine = machine
         self.quick = quick
+        self.npm_count = 0  # files that npm ci makes
         self.folder = os.path.join(machine.disk, "data")
         os.mkdir(self.folder)
 
@@ -76,6 +77,40 @@ class Data:
         with open(f"{folder}/big", "wb") as file:
             for _ in range(size):
                 file.write(block)
+
+    NPM_QUIET = "--ignore-scripts --no-audit --no-fund --logs-max=0 --loglevel=error"
+
+    @property
+    def npm_cache(self):
+        return os.path.join(self.machine.temp, "npm-cache")
+
+    def _make_npm(self, folder, _name):
+        """A package.json with its lock, and all that it names in a cache. Twice, since what the first one resolves
+        need not all be kept."""
+        os.mkdir(folder)
+        with open(f"{folder}/package.json", "w", encoding="ascii") as file:
+            file.write('{"name": "bench", "version": "1.0.0", "private": true, '
+                       '"dependencies": {"eslint": "^8.57.0", "webpack": "^5.90.0"}}\n')
+        for verb in ("install", "ci"):
+            self.machine.run(f"npm {verb} --cache {self.npm_cache} {self.NPM_QUIET}", cwd=folder)
+        self.npm_count = self.files("npm")
+        shutil.rmtree(f"{folder}/node_modules")
+        self.machine.run(["chmod", "-R", "a+rwX", self.npm_cache])
+
+    def _make_entries(self, folder, name):
+        """entries-N: N empty files in one directory, links to a few so that they take few inodes."""
+        os.mkdir(folder)
+        for i in range(int(name.split("-")[1])):
+            if i % 30000 == 0:
+                target = f"{folder}/e{i:07d}"
+                with open(target, "w", encoding="ascii"):
+                    continue
+            os.link(target, f"{folder}/e{i:07d}")
+
+    def _make_sparse(self, folder, _name):
+        os.mkdir(folder)
+        with open(f"{folder}/big", "wb") as file:
+            file.truncate(200 << 30)
 
     def _make_empty(self, folder, _name):
         os.mkdir(folder)

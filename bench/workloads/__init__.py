@@ -7,21 +7,22 @@ import pkgutil
 
 
 class Workload:
-    def __init__(self, function, data, changes, quick):
+    def __init__(self, function, data, changes, quick, program):
         self.function = function
         self.name = function.__name__
         self.what = (function.__doc__ or "").strip()
         self.data = data
         self.changes = changes  # what has no layer needs a new base afterwards
         self.quick = quick  # whether --quick has it
+        self.program = program  # what it runs and a machine may lack
 
 
 REGISTRY = []
 
 
-def workload(data="tree", changes=True, quick=True):
+def workload(data="tree", changes=True, quick=True, program=None):
     def register(function):
-        REGISTRY.append(Workload(function, data, changes, quick))
+        REGISTRY.append(Workload(function, data, changes, quick, program))
         return function
     return register
 

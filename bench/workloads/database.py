@@ -15,11 +15,9 @@ def inserts(context, mode, count):
     return path
 
 
-@workload(data="empty")
+@workload(data="empty", program="sqlite3")
 def sqlite(context):
     """single inserts with a rollback journal, and with a write-ahead log"""
-    if not context.have("sqlite3"):
-        return
     count = 200 if context.quick else 1000
     for mode, name in (("delete", "rollback"), ("wal", "WAL")):
         script = inserts(context, mode, count)

@@ -58,6 +58,21 @@ def names(context):
     must(context.sh("ls -A new").strip() == "", "unlink left files")
 
 
+@workload(data="empty", quick=False)
+def clients(context):
+    """the same number of creates, renames and unlinks by 1, 4 and 16 processes, each in a directory of its own"""
+    count = 9600
+    for processes in (1, 4, 16):
+        own = count // processes
+        folders = " ".join(f"p{processes}-{i}" for i in range(processes))
+        context.sh(f"mkdir {folders}")
+        client = context.program("client")
+        each = " && ".join(f"{client} {verb} $d {own}" for verb in ("create", "rename", "unlink"))
+        with context.timed(f"names by {processes} process{'es' if processes > 1 else ''}", files=count):
+            output = context.sh(f"for d in {folders}; do ({each}) & done; wait")
+        must(output.split() == [str(own)] * (3 * processes), "a client did not do all of it")
+
+
 @workload(quick=False)
 def shell(context):
     """a shell that makes files with a line in each"""

@@ -35,13 +35,12 @@ def grep(context):
     twice(context, "grep -r", "grep -r -l --exclude-dir=.git strbuf . | wc -l", check)
 
 
-@workload(changes=False, quick=False)
+@workload(changes=False, quick=False, program="rg")
 def ripgrep(context):
     """rg over all, as many threads as cores"""
     def check(output):
         must(int(output) > 100, f"rg found {output.strip()} files")
-    if context.have("rg"):
-        twice(context, "rg", "rg -l --no-ignore --hidden -g '!.git' strbuf . | wc -l", check)
+    twice(context, "rg", "rg -l --no-ignore --hidden -g '!.git' strbuf . | wc -l", check)
 
 
 @workload(changes=False)
