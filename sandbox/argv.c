@@ -69,7 +69,8 @@ static void add_variables(struct strv *args, const struct strv *variables)
 
 void argv_add_options(struct strv *ret_args, const struct argv_plan *plan)
 {
-	strv_add_all(ret_args, "--unshare-pid", "--unshare-ipc",
+	/* The shim is the init, not bwrap, which what runs inside can trace. */
+	strv_add_all(ret_args, "--unshare-pid", "--as-pid-1", "--unshare-ipc",
 		     "--unshare-uts", "--die-with-parent", NULL);
 	add_privileges(ret_args, plan->privileged);
 	for (size_t i = 0; i < plan->mounts->count; i++) {
@@ -88,7 +89,7 @@ void argv_add_options(struct strv *ret_args, const struct argv_plan *plan)
 
 void argv_add_shim(struct strv *ret_argv, const struct argv_shim *shim)
 {
-	strv_add(ret_argv, VIEW_EXEC_AT);
+	strv_add_all(ret_argv, VIEW_EXEC_AT, shim->mode, NULL);
 	strv_addf(ret_argv, "%#x", shim->ignored);
 	strv_addf(ret_argv, "%d", shim->error_fd);
 	strv_addf(ret_argv, "%d", shim->command_fd);

@@ -27,6 +27,7 @@ struct argv_plan {
 	int seccomp_fd;
 	int status_fd;
 	bool privileged; /* we are root: no user namespace */
+	bool terminal;   /* the command has a terminal of its own */
 };
 
 /* What goes through --args, to `ret_args`. */
@@ -34,6 +35,7 @@ void argv_add_options(struct strv *ret_args, const struct argv_plan *plan);
 
 /* What the shim is told (legato-exec.c). */
 struct argv_shim {
+	const char *mode;     /* "init", "terminal" or "become" */
 	unsigned int ignored; /* as from signals_ignored */
 	int error_fd;         /* the real stderr */
 	int command_fd;       /* the command, NUL after each argument */

@@ -17,6 +17,7 @@
 #include "failure.h"
 #include "filter.h"
 #include "strv.h"
+#include "supervise.h"
 
 #define KILL_TIMEOUT_MS 3000
 #define STATUS_BYTES    4096
@@ -117,8 +118,8 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		 const char *program, const struct argv_plan *plan,
 		 const int fds[3], const struct signals *signals)
 {
-	/* bwrap is the sandbox's init: what it is given stands in
-	 * /proc/1/environ for the command to read. */
+	/* What bwrap is given could come to stand where the command can read
+	 * it. */
 	char *const nothing[] = {NULL};
 	const struct child_options options = {
 		.signals = signals,
@@ -131,8 +132,10 @@ static int start(struct bwrap *bwrap, const struct handed *handed,
 		.prepare_data = plan->cgroup,
 		.ignore_interrupts = true,
 		.die_with_parent = true,
+		.own_terminal = plan->terminal,
 	};
 	const struct argv_shim shim = {
+		.mode = plan->terminal ? "terminal" : "init",
 		.ignored = signals_ignored(signals),
 		.error_fd = handed->fds[HANDED_ERROR],
 		.command_fd = handed->fds[HANDED_COMMAND],
@@ -238,14 +241,15 @@ void bwrap_read_status(struct bwrap *bwrap)
 	parse_reports(bwrap);
 }
 
-/* The command's pidfd, from the message of the shim; -1 if it isn't there. */
-static int receive_start(struct bwrap *bwrap)
+/* A message of the shim: its byte, 0 for none; the command's pidfd, -1 if it
+ * isn't there. */
+static char receive(struct bwrap *bwrap, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
-	char byte;
+	char byte = 0;
 	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
 	struct msghdr message = {
 		.msg_iov = &iov,
@@ -254,33 +258,41 @@ static int receive_start(struct bwrap *bwrap)
 		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *header;
-	int fd = -1;
 	ssize_t len = recvmsg(bwrap->shim_fd, &message,
 			      MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+	*ret_fd = -1;
 	if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR)) {
 		close(TAKE_FD(bwrap->shim_fd));
 	}
 	header = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (header && header->cmsg_level == SOL_SOCKET &&
 	    header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(fd))) {
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	    header->cmsg_len == CMSG_LEN(sizeof(*ret_fd))) {
+		memcpy(ret_fd, CMSG_DATA(header), sizeof(*ret_fd));
 	}
-	return fd;
+	return byte;
 }
 
-bool bwrap_read_start(struct bwrap *bwrap)
+enum bwrap_news bwrap_read_shim(struct bwrap *bwrap)
 {
+	AUTO_FD fd = -1;
+	char byte = bwrap->shim_fd < 0 ? 0 : receive(bwrap, &fd);
+
+	if (byte == SUPERVISE_STARTED && bwrap->command_fd < 0) {
+		bwrap->command_fd = TAKE_FD(fd);
+		return bwrap->command_fd >= 0 ? BWRAP_STARTED : BWRAP_NO_NEWS;
+	}
+	return byte == SUPERVISE_STOPPED ? BWRAP_STOPPED : BWRAP_NO_NEWS;
+}
+
+void bwrap_go_on(const struct bwrap *bwrap)
+{
+	static const char byte = SUPERVISE_GO_ON;
+
 	if (bwrap->shim_fd >= 0) {
-		bwrap->command_fd = receive_start(bwrap);
+		(void)!send(bwrap->shim_fd, &byte, 1, MSG_NOSIGNAL);
 	}
-	if (bwrap->shim_fd < 0 || bwrap->command_fd < 0) {
-		return false;
-	}
-	/* All is said; its end would be readable for ever. */
-	close(TAKE_FD(bwrap->shim_fd));
-	return true;
 }
 
 int bwrap_signal_command(const struct bwrap *bwrap, int signal)

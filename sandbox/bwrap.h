@@ -55,8 +55,17 @@ int bwrap_start(struct bwrap *bwrap, const char *program,
 /* Reads what there is. */
 void bwrap_read_status(struct bwrap *bwrap);
 
-/* True once: when the command has been started, as the shim says. */
-bool bwrap_read_start(struct bwrap *bwrap);
+/* What the shim has said; one thing at a time. */
+enum bwrap_news {
+	BWRAP_NO_NEWS,
+	BWRAP_STARTED, /* the command */
+	BWRAP_STOPPED, /* the command, on a terminal of its own */
+};
+
+enum bwrap_news bwrap_read_shim(struct bwrap *bwrap);
+
+/* Has a command that was stopped go on, as its terminal's foreground. */
+void bwrap_go_on(const struct bwrap *bwrap);
 
 /* To the command. -ESRCH before its start and after its end. */
 int bwrap_signal_command(const struct bwrap *bwrap, int signal);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -53,8 +54,12 @@ static void tie_to_parent(pid_t parent)
 
 static int prepare(const struct child_options *options)
 {
-	int error =
-		options->prepare ? options->prepare(options->prepare_data) : 0;
+	int error;
+
+	if (options->own_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) {
+		return -errno;
+	}
+	error = options->prepare ? options->prepare(options->prepare_data) : 0;
 
 	errno = -error;
 	return error;
@@ -67,7 +72,7 @@ static _Noreturn void become(const struct child *child, pid_t parent,
 	if (options->die_with_parent) {
 		tie_to_parent(parent);
 	}
-	if (options->own_session) {
+	if (options->own_session || options->own_terminal) {
 		setsid();
 	}
 	if (options->signals) {

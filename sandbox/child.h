@@ -44,6 +44,8 @@ struct child_options {
 	bool no_input; /* stdin is /dev/null */
 	/* In a session of its own, where no key of the terminal reaches it. */
 	bool own_session;
+	/* The same, with stdin as that session's terminal. */
+	bool own_terminal;
 	/* Started with SIGINT and SIGQUIT ignored. */
 	bool ignore_interrupts;
 	bool die_with_parent;

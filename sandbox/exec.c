@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "argv.h"
@@ -14,10 +16,12 @@
 #include "err.h"
 #include "execution.h"
 #include "failure.h"
+#include "pty.h"
 #include "relay.h"
 #include "remote.h"
 #include "signals.h"
 #include "state.h"
+#include "supervise.h"
 #include "usage.h"
 
 #define KILL_TIMEOUT_MS 3000
@@ -25,9 +29,11 @@
 struct exec {
 	struct signals signals;
 	struct relay relay;
+	struct pty pty;
 	struct enter enter;
 	char *const *command;
 	int remote_fd;
+	int job_fds[2]; /* between us and the process between */
 };
 
 static int ask_for_entry(struct exec *exec, const char *id)
@@ -49,6 +55,7 @@ static int ask_for_entry(struct exec *exec, const char *id)
 static _Noreturn void become(const struct exec *exec, int command_fd)
 {
 	const struct argv_shim shim = {
+		.mode = "become",
 		.ignored = signals_ignored(&exec->signals),
 		.error_fd = STDERR_FILENO,
 		.command_fd = command_fd,
@@ -72,20 +79,23 @@ static _Noreturn void become(const struct exec *exec, int command_fd)
 
 static int set_up_fds(const struct exec *exec)
 {
+	if (exec->pty.used) {
+		setsid();
+	}
 	for (int i = 0; i < RELAY_STREAMS; i++) {
 		if (exec->relay.fds[i] != i &&
 		    dup2(exec->relay.fds[i], i) < 0) {
 			return -errno;
 		}
 	}
-	return 0;
+	return exec->pty.used && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0 ? -errno
+								       : 0;
 }
 
 /* In a child with one thread, which stays outside the sandbox's processes and
  * passes on how the command ended. */
 static _Noreturn void be_between(const struct exec *exec, int command_fd)
 {
-	int status;
 	int error;
 	pid_t pid;
 
@@ -96,23 +106,37 @@ static _Noreturn void be_between(const struct exec *exec, int command_fd)
 		_exit(failure(EXIT_NOT_SET_UP, "cannot join the sandbox: %s",
 			      err_text(error)));
 	}
+	supervise_block();
 	pid = fork();
 	if (pid == 0) {
+		if (exec->pty.used) {
+			supervise_own_group();
+		}
 		signals_restore_in_child(&exec->signals);
 		become(exec, command_fd);
 	}
 	/* What the terminal sends is the command's. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-	}
 	if (pid < 0) { /* ENOMEM is how a process namespace says it is over */
 		_exit(failure(EXIT_NOT_SET_UP, "cannot start a process: %s",
 			      errno == ENOMEM ? "the sandbox has ended"
 					      : err_text(errno)));
 	}
-	_exit(WIFEXITED(status) ? WEXITSTATUS(status)
-				: EXIT_SIGNAL_BASE + WTERMSIG(status));
+	close(exec->job_fds[0]);
+	_exit(supervise(pid, exec->job_fds[1], exec->pty.used));
+}
+
+/* The command has stopped: our job does, and goes on with it. */
+static void stop_job(struct exec *exec)
+{
+	static const char go_on = SUPERVISE_GO_ON;
+	char byte;
+
+	if (recv(exec->job_fds[0], &byte, 1, MSG_DONTWAIT) == 1) {
+		pty_stop_job(&exec->pty);
+		(void)!send(exec->job_fds[0], &go_on, 1, MSG_NOSIGNAL);
+	}
 }
 
 static int wait_for_command(struct exec *exec, struct child *child)
@@ -120,6 +144,8 @@ static int wait_for_command(struct exec *exec, struct child *child)
 	struct pollfd fds[] = {
 		{.fd = exec->signals.fd, .events = POLLIN},
 		{.fd = child->pid_fd, .events = POLLIN},
+		{.fd = exec->pty.used ? exec->job_fds[0] : -1,
+		 .events = POLLIN},
 	};
 	int asked = 0;
 
@@ -127,6 +153,12 @@ static int wait_for_command(struct exec *exec, struct child *child)
 	       (poll(fds, ARRAY_SIZE(fds), -1) < 0 || !fds[1].revents)) {
 		for (int s; (s = signals_next(&exec->signals)) != 0;) {
 			asked = signals_means_end(s) ? s : asked;
+			if (!asked && exec->pty.used) {
+				pty_signal(&exec->pty, s);
+			}
+		}
+		if (fds[2].revents) {
+			stop_job(exec);
 		}
 	}
 	if (asked) {
@@ -141,11 +173,25 @@ static int wait_for_command(struct exec *exec, struct child *child)
 		       : EXIT_SIGNAL_BASE + WTERMSIG(child->status);
 }
 
+static int start_streams(struct exec *exec)
+{
+	int error = relay_start(&exec->relay);
+
+	error = error ? error : pty_start(&exec->pty, exec->relay.fds);
+	if (exec->pty.used) {
+		signals_leave_terminal(&exec->signals);
+	}
+	return error || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+				   exec->job_fds) == 0
+		       ? error
+		       : -errno;
+}
+
 static int run_inside(struct exec *exec)
 {
 	struct child child = CHILD_INIT;
 	AUTO_FD command_fd = strv_to_memory(exec->command);
-	int error = command_fd < 0 ? command_fd : relay_start(&exec->relay);
+	int error = command_fd < 0 ? command_fd : start_streams(exec);
 	int code;
 
 	if (!error) {
@@ -155,10 +201,17 @@ static int run_inside(struct exec *exec)
 		}
 	}
 	relay_let_go(&exec->relay);
-	code = error ? failure(EXIT_NOT_SET_UP, "cannot start a process: %s",
-			       err_text(error))
-		     : wait_for_command(exec, &child);
+	pty_let_go(&exec->pty);
+	auto_close_fd(&exec->job_fds[1]);
+	exec->job_fds[1] = -1;
+	code = error ? 0 : wait_for_command(exec, &child);
 	relay_finish(&exec->relay);
+	pty_finish(&exec->pty);
+	auto_close_fd(&exec->job_fds[0]);
+	if (error) {
+		code = failure(EXIT_NOT_SET_UP, "cannot start a process: %s",
+			       err_text(error));
+	}
 	child_release(&child);
 	return code;
 }
@@ -192,7 +245,12 @@ int verb_exec(int argc, char **argv)
 {
 	struct execution execution = EXECUTION_INIT;
 	struct exec exec = {
-		.relay = RELAY_INIT, .enter = ENTER_INIT, .remote_fd = -1};
+		.relay = RELAY_INIT,
+		.pty = PTY_INIT,
+		.enter = ENTER_INIT,
+		.remote_fd = -1,
+		.job_fds = {-1, -1},
+	};
 	struct verb_options options;
 	int code = verb_options_parse(&options, argc, argv, VERB_STOPS_AT_ID, 2,
 				      INT_MAX);

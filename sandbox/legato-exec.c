@@ -1,7 +1,7 @@
 /*
  * legato-exec - the last step into the command, inside the sandbox.
  *
- *	legato-exec IGNORED STDERR COMMAND LAUNCHER PIDS
+ *	legato-exec MODE IGNORED STDERR COMMAND LAUNCHER PIDS
  *
  * bwrap runs it instead of the command, for these things: the command comes
  * from the descriptor COMMAND, NUL after each argument, so that it may have
@@ -9,11 +9,18 @@
  * STDERR (bwrap's own words went to the launcher); other descriptors are
  * closed; there may be PIDS processes, counted in this user namespace (0: any
  * number); the bounding set of capabilities is cut to what is held; signals
- *that the launcher and bwrap ignore mean to the command what they meant to the
- *launcher (IGNORED: a bit per signal); the launcher is told through the socket
- *LAUNCHER (-1: none) that the sandbox is made, and given a pidfd of the process
- *that becomes the command; and a command that can't be run says so and exits
- *127 or 126, as from a shell.
+ * that the launcher and bwrap ignore mean to the command what they meant to
+ * the launcher (IGNORED: a bit per signal); the launcher is told through the
+ * socket LAUNCHER (-1: none) that the sandbox is made, and given a pidfd of
+ * the process that becomes the command; and a command that can't be run says
+ * so and exits 127 or 126, as from a shell.
+ *
+ * MODE is "init": it stays, as the sandbox's first process, and the command is
+ * its child. It can't be traced, nor its memory and descriptors be read, by
+ * what runs inside, and the kernel keeps from a first process the signals that
+ * come from inside: so the exit code that it passes on is the command's. Or
+ * "terminal": the same, where stdin is a terminal of the command's own. Or
+ * "become": it becomes the command, in a sandbox that has its init.
  *
  * It needs nothing but libc, as everything else is not there yet.
  */
@@ -31,6 +38,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "supervise.h"
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
@@ -106,7 +115,8 @@ static void report_start(int launcher_fd)
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct iovec iov = {.iov_base = "s", .iov_len = 1};
+	char byte = SUPERVISE_STARTED;
+	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
 	struct msghdr message = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
@@ -153,36 +163,108 @@ static void limit_processes(unsigned long long count)
 	}
 }
 
+struct work {
+	const char *mode;
+	unsigned int ignored;
+	int error_fd;
+	int command_fd;
+	int launcher_fd;
+	unsigned long long max_pids;
+};
+
+static bool is_mode(const struct work *work, const char *mode)
+{
+	return strcmp(work->mode, mode) == 0;
+}
+
+/* Returns the exit code only if the command can't be run. */
+static int become(const struct work *work, char **command)
+{
+	int error;
+
+	if (is_mode(work, "terminal")) {
+		supervise_own_group();
+	}
+	report_start(work->launcher_fd);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	limit_processes(work->max_pids);
+	drop_bounding_set();
+	restore_signals(work->ignored);
+	execvp(command[0], command);
+	error = errno;
+	fprintf(stderr, "legato-sandbox: cannot run '%s': %s\n", command[0],
+		strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static void close_all_but(int fd)
+{
+	unsigned int first = STDERR_FILENO + 1;
+
+	if (fd >= (int)first) {
+		if ((unsigned int)fd > first) {
+			close_range(first, (unsigned int)fd - 1, 0);
+		}
+		first = (unsigned int)fd + 1;
+	}
+	close_range(first, ~0U, 0);
+}
+
+/* As the sandbox's first process. The command becomes dumpable again when it is
+ * executed. */
+static int be_init(const struct work *work, char **command)
+{
+	pid_t pid;
+
+	prctl(PR_SET_DUMPABLE, 0);
+	supervise_block();
+	pid = fork();
+	if (pid == 0) {
+		_exit(become(work, command));
+	}
+	if (pid < 0) {
+		fprintf(stderr, "legato-sandbox: cannot start a process: %s\n",
+			strerror(errno));
+		return EXIT_NOT_EXECUTABLE;
+	}
+	close_all_but(work->launcher_fd);
+	return supervise(pid, work->launcher_fd, is_mode(work, "terminal"));
+}
+
 int main(int argc, char **argv)
 {
+	struct work work;
 	char **command = NULL;
 	char *text;
 	size_t len;
-	int error;
+	int code;
 
-	if (argc != 6 || dup2(number(argv[2]), STDERR_FILENO) < 0) {
+	if (argc != 7) {
 		return EXIT_NOT_EXECUTABLE;
 	}
-	text = read_all(number(argv[3]), &len);
+	work = (struct work){
+		.mode = argv[1],
+		.ignored = (unsigned int)number(argv[2]),
+		.error_fd = number(argv[3]),
+		.command_fd = number(argv[4]),
+		.launcher_fd = number(argv[5]),
+		.max_pids = strtoull(argv[6], NULL, 10),
+	};
+	if (dup2(work.error_fd, STDERR_FILENO) < 0) {
+		return EXIT_NOT_EXECUTABLE;
+	}
+	text = read_all(work.command_fd, &len);
 	if (text) {
 		command = split(text, len);
 	}
 	if (!command || !command[0]) {
 		fprintf(stderr, "legato-sandbox: cannot read the command\n");
-		free(command);
-		free(text);
-		return EXIT_NOT_EXECUTABLE;
+		code = EXIT_NOT_EXECUTABLE;
+	} else {
+		code = is_mode(&work, "become") ? become(&work, command)
+						: be_init(&work, command);
 	}
-	report_start(number(argv[4]));
-	close_range(STDERR_FILENO + 1, ~0U, 0);
-	limit_processes(strtoull(argv[5], NULL, 10));
-	drop_bounding_set();
-	restore_signals((unsigned int)number(argv[1]));
-	execvp(command[0], command);
-	error = errno;
-	fprintf(stderr, "legato-sandbox: cannot run '%s': %s\n", command[0],
-		strerror(error));
 	free(command);
 	free(text);
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	return code;
 }

@@ -118,7 +118,7 @@ static void print_call(FILE *out, const struct plan *plan)
 		print_option(out, &args, i, &plan->env->passed);
 	}
 	fputs(" \\\n    -- " VIEW_EXEC_AT
-	      " 0 STDERR_FD COMMAND_FD LAUNCHER_FD 0\n",
+	      " init 0 STDERR_FD COMMAND_FD LAUNCHER_FD 0\n",
 	      out);
 }
 

@@ -24,6 +24,7 @@
 #include "plan.h"
 #include "policy.h"
 #include "programs.h"
+#include "pty.h"
 #include "relay.h"
 #include "remote.h"
 #include "resolve.h"
@@ -50,6 +51,7 @@ struct run {
 	struct env env;
 	struct daemon daemon;
 	struct relay relay;
+	struct pty pty;
 	struct bwrap bwrap;
 	struct cgroup cgroup;
 	uint64_t shim_pids; /* what the shim limits */
@@ -69,6 +71,7 @@ static void run_init(struct run *run, const struct spec *spec,
 		.execution = EXECUTION_INIT,
 		.daemon = DAEMON_INIT,
 		.relay = RELAY_INIT,
+		.pty = PTY_INIT,
 		.bwrap = BWRAP_INIT,
 		.remote = REMOTE_INIT,
 		.detach = *detach,
@@ -271,9 +274,20 @@ static int start_command(struct run *run)
 			       "cannot relay stdin and stdout: %s",
 			       err_text(error));
 	}
+	error = pty_start(&run->pty, run->relay.fds);
+	if (error) {
+		return failure(EXIT_NOT_SET_UP,
+			       "cannot make a terminal for the command: %s",
+			       err_text(error));
+	}
+	if (run->pty.used) {
+		signals_leave_terminal(&run->signals);
+	}
+	plan.terminal = run->pty.used;
 	code = bwrap_start(&run->bwrap, run->programs.bwrap, &plan,
 			   run->spec->command, run->relay.fds, &run->signals);
 	relay_let_go(&run->relay);
+	pty_let_go(&run->pty);
 	return code;
 }
 
@@ -356,6 +370,7 @@ static struct outcome wait_while_it_runs(struct run *run)
 		.signals = &run->signals,
 		.daemon = &run->daemon,
 		.bwrap = &run->bwrap,
+		.pty = &run->pty,
 		.remote = &run->remote,
 		.handler = &handler,
 		.die_after_ms = run->spec->die_after_ns / NS_PER_MS,
@@ -516,6 +531,7 @@ static int run_with_signals(struct run *run)
 		end_sandbox(run, &outcome);
 	}
 	relay_finish(&run->relay);
+	pty_finish(&run->pty);
 	if (is_set_up) {
 		code = judge(run, &outcome);
 	}

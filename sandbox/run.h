@@ -8,6 +8,7 @@
  *	make the execution, its views, manifest  remove the folder
  *	start the daemon, wait for its mount     stop it, remove the folder
  *	relay the files that are 0, 1 and 2      end that, stop, remove
+ *	make a terminal for the command          give back, and so on
  *	start bwrap                              kill it, and so on
  *	wait: command, daemon, signals           -
  *	end the sandbox, move the last output    -

@@ -116,6 +116,12 @@ void signals_take_terminal_back(struct signals *signals)
 	signals->terminal_fd = -1;
 }
 
+void signals_leave_terminal(struct signals *signals)
+{
+	auto_close_fd(&signals->terminal_fd);
+	signals->terminal_fd = -1;
+}
+
 void signals_give_back(struct signals *signals)
 {
 	signals_take_terminal_back(signals);

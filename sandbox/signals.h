@@ -51,6 +51,9 @@ unsigned int signals_ignored(const struct signals *signals);
  * they were: before anything is printed. */
 void signals_take_terminal_back(struct signals *signals);
 
+/* The terminal is somebody else's to give back (pty.h). */
+void signals_leave_terminal(struct signals *signals);
+
 /* Restores everything. */
 void signals_give_back(struct signals *signals);
 

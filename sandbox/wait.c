@@ -6,6 +6,7 @@
 #include "daemon.h"
 #include "duration.h"
 #include "failure.h"
+#include "pty.h"
 #include "remote.h"
 #include "signals.h"
 
@@ -53,15 +54,28 @@ static void take_signals(struct wait *wait)
 	for (int s; (s = signals_next(wait->signals)) != 0;) {
 		if (signals_means_end(s)) {
 			wait->end_signal = s;
+		} else if (wait->pty->used) {
+			/* It is in another session: not everything that is
+			 * sent to our group reaches it. */
+			pty_signal(wait->pty, s);
 		}
 	}
 }
 
-static void look_at_start(struct wait *wait)
+static void look_at_shim(struct wait *wait)
 {
-	if (bwrap_read_start(wait->bwrap) && wait->started &&
-	    !wait->started(wait->data)) {
-		wait->end_signal = SIGHUP;
+	switch (bwrap_read_shim(wait->bwrap)) {
+	case BWRAP_STARTED:
+		if (wait->started && !wait->started(wait->data)) {
+			wait->end_signal = SIGHUP;
+		}
+		break;
+	case BWRAP_STOPPED:
+		pty_stop_job(wait->pty);
+		bwrap_go_on(wait->bwrap);
+		break;
+	case BWRAP_NO_NEWS:
+		break;
 	}
 }
 
@@ -88,7 +102,7 @@ struct outcome wait_for_end(struct wait *wait)
 			continue;
 		}
 		bwrap_read_status(wait->bwrap);
-		look_at_start(wait);
+		look_at_shim(wait);
 		if (fds[FD_CHILD].revents) {
 			break;
 		}

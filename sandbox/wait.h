@@ -19,6 +19,7 @@
 
 struct bwrap;
 struct daemon;
+struct pty;
 struct remote;
 struct remote_handler;
 struct signals;
@@ -29,6 +30,7 @@ struct wait {
 	struct signals *signals;
 	const struct daemon *daemon;
 	struct bwrap *bwrap;
+	struct pty *pty; /* of the command */
 	struct remote *remote;
 	const struct remote_handler *handler;
 	int64_t die_after_ms; /* 0: never */

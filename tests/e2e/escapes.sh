@@ -49,6 +49,13 @@ links = [os.readlink(f"/proc/self/fd/{i}") for i in os.listdir("/proc/self/fd") 
 report("fd-leak", any(work in link or link == "/dev/fuse" or "memfd" in link for link in links))
 report("fd-count", len([l for l in links if not l.startswith("/proc/")]) > 3)
 report("init-fds", can(lambda: [os.readlink(f"/proc/1/fd/{i}") for i in os.listdir("/proc/1/fd")] and False))
+# The sandbox's init tells the exit code: not for others to say.
+report("init-trace", libc.ptrace(16, 1, None, None) == 0 or libc.ptrace(0x4206, 1, None, None) == 0)
+report("init-memory", can(lambda: read("/proc/1/mem")) or can(lambda: os.close(os.open("/proc/1/mem", os.O_RDWR))))
+report("init-environ", can(lambda: read("/proc/1/environ")))
+report("init-descriptor", libc.syscall(ctypes.c_long(438), libc.syscall(ctypes.c_long(434), 1, 0), 3, 0) >= 0)
+for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGSEGV):
+    can(lambda: os.kill(1, number))
 report("chroot", can(lambda: (os.chroot("/proc/1/root"), read(secret))))
 report("device", can(lambda: os.mknod("/tmp/disk", 0o60600, os.makedev(254, 0)) or open("/tmp/disk", "rb").read(1)))
 report("write-usr", can(lambda: open("/usr/made", "w").close()))
@@ -93,6 +100,11 @@ while read -r name where; do
 done < <(grep -E '^[a-z]' "$work/seen")
 check 'the victim lives' kill -0 "$victim"
 same 'many ways were tried' yes "$([ "$(grep -c . "$work/seen")" -ge 35 ] && echo yes)"
+
+# An exit code is the command's own, whatever is done to the init.
+status=0
+run --discard -- sh -c 'kill -KILL 1; kill -TERM 1; kill -CHLD 1; sleep 0.2; exit 23' 2>/dev/null || status=$?
+same 'no signal from inside ends the init' 23 "$status"
 
 # A folder that the agent swaps for a link is not followed by what comes after.
 run --name swap -- sh -c 'rm -rf src && ln -s "$0" src; echo x >/tmp/x' "$HOME" 2>/dev/null

@@ -25,7 +25,7 @@ check 'the launcher has left the session of the caller' sh -c "! ps -o args= --p
 in_it() { verb exec "$@"; }
 same 'exec is in the same folder and sees the same view' "$checkout made" "$(in_it "$id" -- sh -c 'echo "$(pwd) $(ls made)"')"
 same 'exec gets the environment of the first command' "$id $HOME" "$(SECRET=x in_it "$id" -- sh -c 'echo "$LEGATO_EXECUTION $HOME$SECRET"')"
-same 'in the same namespaces' "$(in_it "$id" -- sh -c 'for n in mnt pid ipc uts user; do readlink /proc/1/ns/$n; done')" \
+same 'in the same namespaces' "$(in_it "$id" -- sh -c 'for n in mnt pid ipc uts user; do readlink /proc/2/ns/$n; done')" \
   "$(in_it "$id" -- sh -c 'for n in mnt pid ipc uts user; do readlink /proc/self/ns/$n; done')"
 confined='grep -E "^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp):" /proc/self/status'
 run -- sh -c "$confined" >"$work/first" 2>/dev/null
