@@ -35,6 +35,8 @@ static const char help[] =
 	"  --config FILE      default: $XDG_CONFIG_HOME/legato/config.yaml\n"
 	"  --overlay          the checkout under a layer in any role\n"
 	"  --mount PATH[:read|:write]  show this, too\n"
+	"  --socket NAME=PATH show this socket at /run/legato/sockets/NAME\n"
+	"  --bin PATH         a folder or program, first on PATH\n"
 	"  --quota LIMITS     size=20G,files=1M,min_free=1G: what it may "
 	"write\n"
 	"  --env NAME[=VALUE] set a variable, or let one pass\n"

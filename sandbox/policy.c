@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "failure.h"
+#include "given.h"
 #include "repo.h"
 #include "spec.h"
 
@@ -93,9 +94,10 @@ int policy_init(struct policy *ret_policy, const struct spec *spec)
 	add_rules(policy, spec);
 	code = hidden_init(&policy->hidden, &policy->tables, &policy->expand);
 	code = code ? code : check_checkout(policy, spec);
-	return code ? code
+	code = code ? code
 		    : seen_init(&policy->seen, spec, &policy->tables,
 				&policy->expand, &policy->hidden);
+	return code ? code : given_add(&policy->seen, spec, &policy->hidden);
 }
 
 void policy_release(struct policy *policy)

@@ -42,8 +42,8 @@ void seen_release(struct seen *seen)
 	*seen = (struct seen){0};
 }
 
-static struct shown *add_shown(struct seen *seen, const char *real,
-			       const char *target, const char *rule)
+struct shown *seen_add(struct seen *seen, const char *real, const char *target,
+		       const char *rule)
 {
 	struct shown *list =
 		reallocarray(seen->list, seen->count + 1, sizeof(*list));
@@ -135,7 +135,7 @@ static void add_system(const struct planner *planner, const char *path,
 	if (!real) {
 		return;
 	}
-	shown = add_shown(planner->seen, real, path, rule);
+	shown = seen_add(planner->seen, real, path, rule);
 	shown->file = file;
 	shown->system = true;
 	hidden_find_within(planner->hidden, real, &hits);
@@ -171,7 +171,7 @@ static void add_default(const struct planner *planner, const char *real,
 	    (!has_it(around, real, target) || around->write == write)) {
 		return;
 	}
-	shown = add_shown(planner->seen, real, target, rule);
+	shown = seen_add(planner->seen, real, target, rule);
 	shown->write = write;
 	shown->file = file;
 }
@@ -354,7 +354,7 @@ static int add_configured_path(const struct planner *planner,
 	if (around && !has_it(around, real, path)) {
 		return refuse(item, "a link leads to it in ", around->target);
 	}
-	shown = add_shown(planner->seen, real, path, "mounts");
+	shown = seen_add(planner->seen, real, path, "mounts");
 	shown->write = item->write;
 	shown->file = file;
 	code = check_hidden(planner, item, shown);

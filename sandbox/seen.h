@@ -53,4 +53,9 @@ int seen_init(struct seen *ret_seen, const struct spec *spec,
 	      const struct hidden *hidden) MUST_CHECK;
 void seen_release(struct seen *seen);
 
+/* Adds one, read-only until it is told otherwise; `rule` must outlive it. The
+ * result is the list's, until the next one is added. */
+struct shown *seen_add(struct seen *seen, const char *real, const char *target,
+		       const char *rule);
+
 #endif

@@ -13,6 +13,7 @@
 #include "execution.h"
 #include "expand.h"
 #include "failure.h"
+#include "given.h"
 #include "mountinfo.h"
 #include "path.h"
 #include "quota_limits.h"
@@ -204,6 +205,18 @@ static int take_option(struct spec *spec, struct options *options, int option,
 		return 0;
 	case 'M':
 		return take_mount(spec, optarg);
+	case 'S':
+		if (!given_socket_valid(optarg)) {
+			return failure(EXIT_USAGE,
+				       "bad value of '--socket': NAME=PATH, "
+				       "not '%s'",
+				       optarg);
+		}
+		strv_add(&spec->sockets, optarg);
+		return 0;
+	case 'B':
+		strv_add(&spec->bins, optarg);
+		return 0;
 	case 'd':
 		spec->discard = true;
 		return 0;
@@ -242,6 +255,8 @@ static int take_options(struct spec *spec, struct options *options, int argc,
 		{"quota", required_argument, NULL, 'q'},
 		{"env", required_argument, NULL, 'e'},
 		{"mount", required_argument, NULL, 'M'},
+		{"socket", required_argument, NULL, 'S'},
+		{"bin", required_argument, NULL, 'B'},
 		{"overlay", no_argument, NULL, 'o'},
 		{"discard", no_argument, NULL, 'd'},
 		{"limits", required_argument, NULL, 'l'},
@@ -488,5 +503,7 @@ void spec_release(struct spec *spec)
 	free(spec->home);
 	free(spec->scratch_dir);
 	config_release(&spec->config);
+	strv_release(&spec->sockets);
+	strv_release(&spec->bins);
 	*spec = (struct spec){0};
 }

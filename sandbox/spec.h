@@ -35,6 +35,8 @@ struct spec {
 	char *scratch_dir; /* may not exist yet */
 	char *const *command;
 	struct config config;
+	struct strv sockets;  /* NAME=PATH, as given */
+	struct strv bins;     /* paths, as given */
 	int64_t die_after_ns; /* 0: never */
 	bool detach;
 	bool nested;  /* sandboxes may be made inside */
