@@ -15,10 +15,10 @@ static const struct verb {
 	const char *name;
 	verb_fn *run;
 } verbs[] = {
-	{"apply", apply_main}, {"export", export_main},
-	{"log", log_main},     {"tui", tui_main},
-	{"why", why_main},     {"--interactive", tui_main},
-	{NULL, NULL},
+	{"apply", apply_main},   {"export", export_main},
+	{"log", log_main},       {"tui", tui_main},
+	{"why", why_main},       {"--interactive", tui_main},
+	{"verify", verify_main}, {NULL, NULL},
 };
 
 static verb_fn *find_verb(const char *name)

@@ -6,6 +6,7 @@ static const char usage[] =
 	"usage: legato-diff [options] [ID] [-- PATH...]\n"
 	"       legato-diff log [options] [ID]\n"
 	"       legato-diff why [options] PATH\n"
+	"       legato-diff verify [options] [ID]\n"
 	"       legato-diff tui [options] [ID]\n"
 	"       legato-diff apply [options] [ID] [PATH...]\n"
 	"       legato-diff export --format FORM [options] [ID] [-- PATH...]\n"

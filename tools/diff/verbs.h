@@ -27,6 +27,8 @@ verb_fn export_main;
 verb_fn log_main;
 /* verb_why.c: who changed a path last. */
 verb_fn why_main;
+/* verb_verify.c: whether the journal and the views agree. */
+verb_fn verify_main;
 
 /* verb_tui.c: the same on a terminal, to be marked. */
 verb_fn tui_main;

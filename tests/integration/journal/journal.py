@@ -1,7 +1,7 @@
 """What the tests of the journal share: TAP, an execution that is served and
 killed, and its journal read back.
 
-LEGATO_FS and JOURNAL_DUMP name the programs.
+LEGATO_FS, LEGATO_DIFF and JOURNAL_DUMP name the programs.
 """
 
 import json
@@ -141,6 +141,15 @@ class Execution:
                 changes.append(entry)
         changes.sort(key=lambda change: change["sequence"])
         return changes, processes
+
+    def verify(self):
+        """What `legato-diff verify` says is wrong, and its exit status."""
+        scratch, name = os.path.split(self.path)
+        done = subprocess.run(
+            [os.environ["LEGATO_DIFF"], "verify", "--scratch-dir", scratch, name],
+            check=False, capture_output=True, text=True)
+        return [] if done.returncode == 0 else \
+            [f"verify: {done.returncode}: {done.stderr}{done.stdout}"]
 
     def log(self):
         with open(os.path.join(self.path, "log")) as file:

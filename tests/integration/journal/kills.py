@@ -302,6 +302,7 @@ def play(execution, number, seed, last_sequence):
     known = {f"r{number}p{i}" for i in range(PROCESSES)}
     wrong += [f"nobody's: {c}" for c in changes
               if c["path"].split("/")[0] not in known]
+    wrong += execution.verify()
     execution.serve()
     for outcome in outcomes:
         wrong += check_tree(execution, outcome)
