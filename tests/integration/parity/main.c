@@ -26,9 +26,9 @@
 #define NAME_BYTES     128
 
 static const struct parity_case *const groups[] = {
-	cases_create, cases_open,    cases_data,   cases_map,  cases_remove,
-	cases_rename, cases_link,    cases_dir,    cases_meta, cases_owner,
-	cases_xattr,  cases_special, cases_limits,
+	cases_calls,  cases_create, cases_open,    cases_data,   cases_map,
+	cases_remove, cases_rename, cases_link,    cases_dir,    cases_meta,
+	cases_owner,  cases_xattr,  cases_special, cases_limits,
 };
 
 typedef void each_fn(const struct parity_case *c, enum state state);

@@ -31,6 +31,7 @@ struct parity_case {
 };
 
 /* One array per file cases_*.c, ended by an entry without a name. */
+extern const struct parity_case cases_calls[];
 extern const struct parity_case cases_create[];
 extern const struct parity_case cases_data[];
 extern const struct parity_case cases_dir[];
