@@ -31,8 +31,10 @@ static const struct cap {
 	 * and leaves the umask, which a default ACL overrides, to the disk. */
 	{FUSE_CAP_POSIX_ACL, "posix_acl", true},
 	{FUSE_CAP_DONT_MASK, "dont_mask", true},
-	/* Node ids mean nothing to another kernel or a later mount. */
-	{FUSE_CAP_NO_EXPORT_SUPPORT, "no_export_support", true},
+	/* Handles (name_to_handle_at) are good while the kernel knows the node:
+	 * the daemon does not keep those that it has forgotten. */
+	{FUSE_CAP_NO_EXPORT_SUPPORT, "no_export_support", false},
+	{FUSE_CAP_EXPORT_SUPPORT, "export_support", false},
 	/* Locks are the kernel's, right by themselves on one mount. */
 	{FUSE_CAP_POSIX_LOCKS, "posix_locks", false},
 	{FUSE_CAP_FLOCK_LOCKS, "flock_locks", false},

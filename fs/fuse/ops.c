@@ -71,8 +71,7 @@ void ops_fill_entry(fuse_req_t req, const struct entry *entry,
 {
 	*param = (struct fuse_entry_param){
 		.ino = entry->node->id,
-		/* Ids are never used twice, so one generation does. */
-		.generation = 1,
+		.generation = ops_server(req)->generation,
 		.attr = entry->st,
 		.attr_timeout = ops_timeout(attr_is_stable(entry->node)),
 		.entry_timeout = ops_timeout(entry->stable),

@@ -25,6 +25,9 @@ struct server {
 	struct handles dirs;
 	struct ids ids;
 	bool ask_open; /* the kernel asks for each open of a file */
+	/* Of all node ids: a file handle of an earlier mount, whose ids are
+	 * other files here, is stale. */
+	uint32_t generation;
 };
 
 /* The parts of the table, by file. */

@@ -14,6 +14,7 @@
 #include "owner.h"
 #include "recorder.h"
 #include "stats.h"
+#include "sys.h"
 
 /* Of the descriptors that the process may have, this part may be cached
  * directories and the same part cached files; the rest is for what is created
@@ -103,9 +104,14 @@ static int server_init(struct server *server,
 {
 	unsigned int file_limit = raise_file_limit();
 	unsigned int share = file_limit / FDS_SHARE;
-	int error = fs_init(&server->fs, at_most(share, DIR_FDS_MAX),
-			    at_most(share, FILE_FDS_MAX), !options->single);
+	int error = sys_random(&server->generation, sizeof(server->generation));
 
+	/* The kernel compares it as a signed number, of which 0 is the root's.
+	 */
+	server->generation = (server->generation & INT32_MAX) | 1;
+	error = error ? error
+		      : fs_init(&server->fs, at_most(share, DIR_FDS_MAX),
+				at_most(share, FILE_FDS_MAX), !options->single);
 	if (error) {
 		return error;
 	}
