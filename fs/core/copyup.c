@@ -378,19 +378,24 @@ static bool is_source(const struct copy *copy)
 }
 
 /* Somebody has taken the file's name away in the base. As on a disk, whoever
- * has it open goes on with it, if only a descriptor of it is left. */
+ * has it open goes on with it, if only a descriptor of it is left. Where it
+ * only has another name, what is written would be lost with the last
+ * descriptor, and a local disk would show it there: it must be opened by that
+ * name. */
 static int use_open_source_locked(struct copy *copy)
 {
 	struct node *node = copy->node;
-	struct fdref *open = file_open_fd_locked(node);
+	AUTO_FDREF *open = file_open_fd_locked(node);
+	struct stat st;
+	int error = open ? sys_fstat(open->fd, &st) : -ESTALE;
 
-	if (!open) {
-		return -ESTALE;
+	if (error || st.st_nlink > 0) {
+		return error ? error : -ESTALE;
 	}
 	place_release(&copy->from);
 	free(TAKE_PTR(copy->path));
 	fdref_put(node->pinned);
-	node->pinned = open;
+	node->pinned = fdref_get(open);
 	node->removed = true;
 	copy->from = (struct place){.dir = fdref_get(open), .name = ""};
 	return stat_source(copy);

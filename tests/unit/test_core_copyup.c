@@ -393,6 +393,36 @@ static void base_directory_vanished(void **state)
 	assert_int_equal(dump_tree(&fs, &tree), 0);
 }
 
+/* Somebody renames, or removes, what a program has open: what it writes shows
+ * at the new name or is refused, or goes on without a name. */
+static void base_file_renamed_while_open(void **state)
+{
+	struct node *node;
+	struct node *removed;
+
+	(void)state;
+	make_file("base/f", "f");
+	make_file("base/r", "r");
+	core_start(1);
+	node = at("f");
+	removed = at("r");
+	assert_string_equal(text_of(node), "f");
+	assert_string_equal(text_of(removed), "r");
+	assert_int_equal(rename("base/f", "base/g"), 0);
+	assert_int_equal(copyup_ensure(&fs, node), -ESTALE);
+	assert_false(node_in_upper(node));
+	assert_text("g", "f");
+	assert_int_equal(copyup_ensure(&fs, node), 0);
+	assert_true(on_disk("upper/g"));
+	assert_int_equal(unlink("base/r"), 0);
+	assert_int_equal(copyup_ensure(&fs, removed), 0);
+	assert_gone("r");
+	assert_string_equal(text_of(removed), "r");
+	node_put(&fs.nodes, node);
+	node_put(&fs.nodes, removed);
+	nothing_is_left_in_work();
+}
+
 /* A removed file that is written to is copied, and gets no name. */
 static void removed_file_is_copied_without_a_name(void **state)
 {
@@ -673,6 +703,7 @@ int main(void)
 		CORE_TEST(refused_is_nothing_done),
 		CORE_TEST(base_file_changed_its_type),
 		CORE_TEST(base_directory_vanished),
+		CORE_TEST(base_file_renamed_while_open),
 		CORE_TEST(removed_file_is_copied_without_a_name),
 		CORE_TEST(unlink_during_copy_up),
 		CORE_TEST(rename_of_the_parent_during_copy_up),
