@@ -36,8 +36,8 @@
 
 #define FS_COPYUP_LOCKS 64
 
-/* The default: not yet. */
-#define FS_BLOCKS_FROM_BYTES 0
+/* The default; README.md says where it comes from. */
+#define FS_BLOCKS_FROM_BYTES (1024 * 1024)
 
 struct fs;
 struct mask_set;

@@ -330,8 +330,10 @@ static int add_pair(struct walk *walk, const struct place *place,
 		    const struct change_side *old_side, struct shown *shown)
 {
 	struct change *change = change_list_add(walk->list, strdup(path));
-	struct compare_end below = {place->base_fd, name, NULL};
-	struct compare_end above = {shown->dirfd, shown->name, NULL};
+	struct compare_end below = {place->base_fd, name, NULL, NULL};
+	struct compare_end above = {shown->dirfd, shown->name, NULL,
+				    shown->place == PLACE_BASE ? NULL
+							       : walk->sides};
 	int error;
 
 	if (!change) {

@@ -2,6 +2,20 @@
 
 #include "attrs.h"
 #include "content.h"
+#include "merged.h"
+
+static int files_equal(const struct compare_end *a, const struct compare_end *b)
+{
+	AUTO_MERGED merged = MERGED_INIT;
+	int partial =
+		b->sides ? merged_open(&merged, b->sides, b->dirfd, b->name)
+			 : 0;
+
+	return partial < 0 ? partial
+	       : partial   ? merged_equals(&merged, a->dirfd, a->name)
+			   : content_files_equal(a->dirfd, a->name, b->dirfd,
+						 b->name);
+}
 
 /* 1 if equal, 0 if not, or -errno. */
 static int content_equal(const struct compare_end *a,
@@ -16,8 +30,7 @@ static int content_equal(const struct compare_end *a,
 	if (kind == KIND_FILE) {
 		return a->side->id.size_bytes != b->side->id.size_bytes
 			       ? 0
-			       : content_files_equal(a->dirfd, a->name,
-						     b->dirfd, b->name);
+			       : files_equal(a, b);
 	}
 	return (kind != KIND_BLOCK && kind != KIND_CHAR) ||
 	       a->side->rdev == b->side->rdev;

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "fdio.h"
+#include "merged.h"
 #include "sys.h"
 
 /* Files are read in pieces: whole if they are small, since memory that big
@@ -25,6 +26,13 @@ int content_open_old(const struct sides *sides, const struct change *change)
 }
 
 int content_open_new(const struct sides *sides, const struct change *change)
+{
+	int fd = content_open_stored(sides, change);
+
+	return change->place == PLACE_BASE ? fd : merged_whole(sides, fd);
+}
+
+int content_open_stored(const struct sides *sides, const struct change *change)
 {
 	const struct layer *layer = change->place == PLACE_BASE ? &sides->base
 				    : change->place == PLACE_LINKS

@@ -35,6 +35,10 @@ int content_open_old(const struct sides *sides,
 		     const struct change *change) MUST_CHECK;
 int content_open_new(const struct sides *sides,
 		     const struct change *change) MUST_CHECK;
+/* The same without the bytes that a partial file still has in the base: only
+ * for compare_ends, which knows of that. */
+int content_open_stored(const struct sides *sides,
+			const struct change *change) MUST_CHECK;
 
 /* 1 if both files hold the same bytes, 0 if not, or -errno. */
 int content_files_equal(int a_dirfd, const char *a_name, int b_dirfd,

@@ -177,8 +177,10 @@ static int add_name(struct search *search, int dirfd, const char *name,
 	}
 	flags = sys_fstatat(links_fd, link, &copy);
 	if (flags == 0) {
-		struct compare_end below = {dirfd, name, &change->old_side};
-		struct compare_end above = {links_fd, link, &change->new_side};
+		struct compare_end below = {dirfd, name, &change->old_side,
+					    NULL};
+		struct compare_end above = {links_fd, link, &change->new_side,
+					    search->sides};
 
 		change_side_from_stat(&change->new_side, &copy);
 		flags = compare_ends(&below, &above);

@@ -8,6 +8,7 @@
 
 #include "attrs.h"
 #include "compare.h"
+#include "merged.h"
 #include "put.h"
 #include "sys.h"
 
@@ -36,15 +37,17 @@ int plan_open_source(const struct sides *sides, int staging_fd,
 				    : step->place == PLACE_LINKS
 					    ? &sides->links
 					    : &sides->upper;
+	int fd;
 
 	if (step->place == PLACE_STAGED) {
 		return sys_openat(staging_fd, step->source, O_PATH | O_NOFOLLOW,
 				  0);
 	}
-	return layer_open_path(
+	fd = layer_open_path(
 		layer,
 		strcmp(step->source, CHANGE_ROOT_PATH) == 0 ? "" : step->source,
 		O_PATH | O_NOFOLLOW);
+	return step->place == PLACE_BASE ? fd : merged_whole(sides, fd);
 }
 
 /* Opens the directory that `path` is in, and finds the name in it. */
@@ -112,8 +115,9 @@ static int open_source(const struct act *act, struct put_source *ret_source)
 static int is_done(const struct act *act, int source_fd)
 {
 	struct change_side side;
-	const struct compare_end there = {act->dirfd, act->name, &act->present};
-	const struct compare_end wanted = {source_fd, "", &side};
+	const struct compare_end there = {act->dirfd, act->name, &act->present,
+					  NULL};
+	const struct compare_end wanted = {source_fd, "", &side, NULL};
 	int flags = look(&side, source_fd, "");
 
 	if (flags || act->present.kind != act->step->new_kind ||

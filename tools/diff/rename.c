@@ -88,9 +88,11 @@ static int compare_two(const struct sides *sides, const struct change *from,
 		       const struct change *to)
 {
 	AUTO_FD old_fd = content_open_old(sides, from);
-	AUTO_FD new_fd = content_open_new(sides, to);
-	const struct compare_end below = {old_fd, "", &from->old_side};
-	const struct compare_end above = {new_fd, "", &to->new_side};
+	AUTO_FD new_fd = content_open_stored(sides, to);
+	const struct compare_end below = {old_fd, "", &from->old_side, NULL};
+	const struct compare_end above = {new_fd, "", &to->new_side,
+					  to->place == PLACE_BASE ? NULL
+								  : sides};
 
 	if (old_fd < 0 || new_fd < 0) {
 		return old_fd < 0 ? old_fd : new_fd;

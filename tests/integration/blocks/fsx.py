@@ -329,9 +329,9 @@ class Run:
         """What is exported is whole."""
         to = os.path.join(self.execution.top, "export")
         done = subprocess.run(
-            [os.environ["LEGATO_DIFF"], "export", "--scratch",
+            [os.environ["LEGATO_DIFF"], "export", "--scratch-dir",
              os.path.dirname(self.execution.path), "--format", "dir",
-             "--output", to, os.path.basename(self.execution.path)],
+             "--output", to, "--id", os.path.basename(self.execution.path)],
             capture_output=True, check=False)
         if done.returncode:
             raise Difference(f"export: {done.stderr!r}")
@@ -362,12 +362,8 @@ class Run:
                 self.check()
         self.check()
         self.check_base(seed)
-        if "LEGATO_DIFF" in os.environ and EXPORT:
-            self.check_export()
+        self.check_export()
         self.check_leftovers()
-
-
-EXPORT = False
 
 
 def main():
