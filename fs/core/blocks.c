@@ -27,6 +27,8 @@ struct blocks {
 	atomic_ulong absent_blocks; /* of 512 bytes, as shown */
 	_Atomic int64_t map_blocks; /* as charged */
 	bool is_broken;             /* set before the node has it */
+	const struct view *view;    /* while parked */
+	struct blocks *next;        /* guarded by: fs->parked_lock */
 	ino_t ino;
 	struct partial partial; /* guarded by: lock */
 	struct fdref *base; /* guarded by: the node's lock; NULL: not open */
@@ -285,17 +287,6 @@ void blocks_drop_map(struct view *view, struct blocks *blocks)
 	}
 }
 
-void blocks_unlinked(struct view *view, struct node *node, ino_t ino)
-{
-	struct blocks *blocks = node ? partial_of(node) : NULL;
-
-	if (blocks) {
-		blocks_drop_map(view, blocks);
-	} else {
-		remove_map(view, ino);
-	}
-}
-
 void blocks_show_stat(struct node *node, struct stat *st)
 {
 	struct blocks *blocks = partial_of(node);
@@ -322,6 +313,70 @@ static uint64_t tag_now(struct node *node)
 		       : origin.partial_tag;
 }
 
+void blocks_give_locked(struct node *node, struct blocks *blocks)
+{
+	/* release: pairs with partial_of */
+	atomic_store_explicit(&node->partial, blocks, memory_order_release);
+}
+
+void blocks_park(struct node *node)
+{
+	struct blocks *blocks = partial_of(node);
+	struct fs *fs = node->view ? node->view->fs : NULL;
+
+	if (!blocks_is_partial(blocks) || blocks->is_broken || !blocks->base ||
+	    !is(&blocks->has_map)) {
+		return;
+	}
+	blocks_give_locked(node, NULL);
+	blocks->view = node->view;
+	lock_take(&fs->parked_lock);
+	blocks->next = fs->parked;
+	fs->parked = blocks;
+	lock_drop(&fs->parked_lock);
+}
+
+/* Takes it out again; NULL where there is none. Tag 0: any. */
+static struct blocks *unpark(const struct view *view, ino_t ino, uint64_t tag)
+{
+	AUTO_UNLOCK struct lock *held = lock_taken(&view->fs->parked_lock);
+	struct blocks **at = &view->fs->parked;
+	struct blocks *blocks;
+
+	(void)held;
+	while (*at && ((*at)->view != view || (*at)->ino != ino ||
+		       (tag && (*at)->partial.base.partial_tag != tag))) {
+		at = &(*at)->next;
+	}
+	blocks = *at;
+	if (blocks) {
+		*at = blocks->next;
+	}
+	return blocks;
+}
+
+void blocks_release_parked(struct fs *fs)
+{
+	while (fs->parked) {
+		struct blocks *blocks = fs->parked;
+
+		fs->parked = blocks->next;
+		blocks_free(fs, blocks);
+	}
+}
+
+void blocks_unlinked(struct view *view, struct node *node, ino_t ino)
+{
+	struct blocks *blocks = node ? partial_of(node) : NULL;
+
+	if (blocks) {
+		blocks_drop_map(view, blocks);
+		return;
+	}
+	blocks_free(view->fs, unpark(view, ino, 0));
+	remove_map(view, ino);
+}
+
 static int load(struct node *node, struct blocks *blocks, uint64_t tag,
 		off_t size)
 {
@@ -341,12 +396,6 @@ static int load(struct node *node, struct blocks *blocks, uint64_t tag,
 		}
 	}
 	return error;
-}
-
-void blocks_give_locked(struct node *node, struct blocks *blocks)
-{
-	/* release: pairs with partial_of */
-	atomic_store_explicit(&node->partial, blocks, memory_order_release);
 }
 
 /* Where somebody was faster, theirs stays. */
@@ -371,6 +420,11 @@ int blocks_attach(struct node *node, uint64_t tag, ino_t ino, off_t size)
 	int error;
 
 	if (!tag || partial_of(node)) {
+		return 0;
+	}
+	blocks = unpark(node->view, ino, tag);
+	if (blocks) {
+		adopt(node, blocks);
 		return 0;
 	}
 	blocks = allocate(ino);

@@ -63,6 +63,16 @@ void blocks_give_locked(struct node *node, struct blocks *blocks);
 int blocks_attach(struct node *node, uint64_t tag, ino_t ino,
 		  off_t size) MUST_CHECK;
 
+/*
+ * The kernel may forget a node, and look its file up again, while the base's
+ * file has another name by now: what holds that one open is parked, for
+ * blocks_attach to find. The caller holds the table's lock, and the last
+ * reference.
+ */
+void blocks_park(struct node *node);
+/* No other thread runs. */
+void blocks_release_parked(struct fs *fs);
+
 /* The last name of a partial file is gone; `node` may be NULL. */
 void blocks_unlinked(struct view *view, struct node *node, ino_t ino);
 

@@ -347,6 +347,7 @@ static bool put_locked(struct nodes *nodes, struct node *node)
 	    1) {
 		return false;
 	}
+	blocks_park(node);
 	remove_locked(nodes, node);
 	return true;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "charge.h"
 #include "copyup.h"
 #include "err.h"
@@ -53,6 +54,7 @@ int fs_init(struct fs *fs, unsigned int max_dir_fds, unsigned int max_file_fds,
 		log_warn("the base is not watched: %s", err_name(error));
 	}
 	lock_init(&fs->devices_lock, LOCK_RANK_TABLE, UINT64_MAX);
+	lock_init(&fs->parked_lock, LOCK_RANK_QUEUE, 0);
 	for (unsigned int i = 0; i < FS_COPYUP_LOCKS; i++) {
 		lock_init(&fs->copyup[i], LOCK_RANK_COPYUP, i);
 	}
@@ -86,6 +88,8 @@ static void view_free(struct view *view)
 void fs_release(struct fs *fs)
 {
 	nodes_release(&fs->nodes);
+	blocks_release_parked(fs);
+	lock_release(&fs->parked_lock);
 	fdcache_release(&fs->dir_fds);
 	fdcache_release(&fs->file_fds);
 	quota_release(&fs->quota);

@@ -114,6 +114,8 @@ struct fs {
 	bool switch_ids;   /* root: create as the caller */
 	bool plain_inos;   /* numbers as the disks say, though they may clash */
 	atomic_int held_fds; /* see blocks.h */
+	struct lock parked_lock;
+	struct blocks *parked; /* guarded by: parked_lock. See blocks.h */
 	/* Base files from this size on are copied up by blocks; 0: none. */
 	off_t blocks_from_bytes;
 	bool static_links;         /* merged directories don't count theirs */

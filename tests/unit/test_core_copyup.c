@@ -685,6 +685,31 @@ static void two_linked_names_go_at_once(void **state)
 	}
 }
 
+/* The kernel forgets the file between the calls. */
+static void a_forgotten_partial_file_keeps_its_base(void **state)
+{
+	char text[9001];
+	char seen[2];
+	struct node *node;
+
+	(void)state;
+	memset(text, 'b', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	make_file("base/f", text);
+	core_blocks_from = 1;
+	core_start(1);
+	core_blocks_from = 0;
+	assert_int_equal(view_write("f", "W", 5000), 0);
+	assert_int_equal(count_entries("links"), 1);
+	assert_int_equal(rename("base/f", "base/g"), 0);
+	node = at("f");
+	assert_int_equal(op_read(node, seen, 2, 8998), 2);
+	assert_memory_equal(seen, "bb", 2);
+	node_put(&fs.nodes, node);
+	assert_int_equal(view_unlink("f"), 0);
+	assert_int_equal(count_entries("links"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -711,6 +736,7 @@ int main(void)
 		CORE_TEST(first_writers_race),
 		CORE_TEST(linked_names_stay_one_file),
 		CORE_TEST(two_linked_names_go_at_once),
+		CORE_TEST(a_forgotten_partial_file_keeps_its_base),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
