@@ -200,13 +200,33 @@ static bool is_beneath_unsure(const struct run *run, const char *path)
 	return false;
 }
 
-static void check_entry(struct run *run, const char *path, bool hidden)
+/* A copy that the daemon made for a change that it was killed before: it is as
+ * in the base, so nothing was changed. */
+static bool is_mere_copy(const struct run *run, const char *path,
+			 const struct stat *st)
 {
-	if (!replay_find(&run->replay, path) && !is_beneath_unsure(run, path)) {
+	struct stat base;
+
+	return look(run, &run->base, path, &base) == SEEN_ENTRY &&
+	       base.st_mode == st->st_mode &&
+	       (!S_ISREG(st->st_mode) ||
+		(base.st_size == st->st_size &&
+		 base.st_mtim.tv_sec == st->st_mtim.tv_sec &&
+		 base.st_mtim.tv_nsec == st->st_mtim.tv_nsec));
+}
+
+static void check_entry(struct run *run, const char *path,
+			const struct stat *st, bool hidden)
+{
+	if (replay_find(&run->replay, path) || is_beneath_unsure(run, path)) {
+		return;
+	}
+	if (hidden) {
 		disagree(run, path,
-			 hidden ? "is hidden, and nothing is on record of it"
-				: "is in the upper, and nothing is on record "
-				  "of it");
+			 "is hidden, and nothing is on record of it");
+	} else if (!is_mere_copy(run, path, st)) {
+		disagree(run, path,
+			 "is in the upper, and nothing is on record of it");
 	}
 }
 
@@ -230,7 +250,7 @@ static int walk_entry(struct run *run, int dirfd, const char *dir,
 	}
 	hidden = hides(run, dirfd, name, &st);
 	if (hidden >= 0) {
-		check_entry(run, path, hidden);
+		check_entry(run, path, &st, hidden);
 	}
 	return hidden < 0 ? hidden : 0;
 }

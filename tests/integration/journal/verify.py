@@ -4,6 +4,7 @@ and ended; and it tells each thing that somebody else did to the upper."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +14,8 @@ import journal
 def base(top):
     os.makedirs(f"{top}/d/e")
     os.makedirs(f"{top}/gone/deep")
-    for name in ("a", "b", "c", "d/f", "d/e/g", "gone/x", "gone/deep/y", "keep"):
+    for name in ("a", "b", "c", "d/f", "d/e/g", "gone/x", "gone/deep/y", "keep",
+                 "copied"):
         with open(f"{top}/{name}", "w") as file:
             file.write(name * 10)
     os.link(f"{top}/a", f"{top}/a2")
@@ -103,6 +105,9 @@ def main():
         execution.stop()
         tap.test("and one that ended", execution.verify())
         upper = os.path.join(execution.path, "views", "work", "upper")
+        shutil.copy2(os.path.join(execution.base, "copied"), upper)
+        tap.test("a copy that was made for a change that never came is none",
+                 execution.verify())
         for name, path, damage in damages(upper):
             damage()
             status, told = verify(execution)
