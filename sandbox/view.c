@@ -14,6 +14,7 @@
 #include "path.h"
 #include "policy.h"
 #include "spec.h"
+#include "sshconf.h"
 #include "sys.h"
 
 #define RESOLV_CONF           "/etc/resolv.conf"
@@ -304,6 +305,7 @@ int view_plan(struct mounts *ret_mounts, const struct spec *spec,
 	plan_shown(ret_mounts, &policy->seen);
 	plan_own(ret_mounts, shim);
 	plan_resolv_conf(ret_mounts);
+	sshconf_plan(ret_mounts, execution_path);
 	plan_views(ret_mounts, spec, policy, manifest, execution_path);
 	mounts_sort(ret_mounts);
 	return check_checkout_untouched(ret_mounts, spec);
@@ -418,6 +420,7 @@ int view_make(const struct execution *execution,
 					    view->kind == MANIFEST_SCRATCH);
 	}
 	error = error ? error : open_tmp(execution);
+	error = error ? error : sshconf_make(mounts, execution->dir_fd);
 	if (error) {
 		return failure(EXIT_NOT_SET_UP,
 			       "cannot make the views in '%s': %s",
