@@ -67,11 +67,11 @@ def count_calls(execution):
 
 def calls_per_file(new):
     """Added: its stat, the base's, its origin. Deleted: two stats. Modified,
-    of the same size: the three, two lists of attributes, and open, fstat, read
-    and close of both. More is a regression; the rest is for directories."""
+    of the same size: the three, two lists of attributes, whether the
+    upper's is partial, and open, fstat, read and close of both. More is a regression; the rest is for directories."""
     if not shutil.which("strace"):
         return
-    for kind, most in ("added", 3), ("deleted", 2), ("modified", 13):
+    for kind, most in ("added", 3), ("deleted", 2), ("modified", 14):
         counts = []
         for number in FEW, MANY:
             execution = new(f"{kind}{number}")
