@@ -21,6 +21,7 @@
 #ifndef FS_CORE_VIEW_H
 #define FS_CORE_VIEW_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -56,6 +57,8 @@ struct watches {
 	size_t used;         /* guarded by: lock. With an id */
 	size_t filled;       /* guarded by: lock. Not free */
 	size_t limit;        /* of those in use */
+	pthread_t closing;   /* runs while closing_fd is one */
+	int closing_fd;
 };
 
 /* Base files whose cached pages are old; see watch.h. */

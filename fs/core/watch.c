@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <sys/inotify.h>
 
 #include "err.h"
@@ -45,14 +46,34 @@ int watches_init(struct watches *watches)
 {
 	*watches = (struct watches){
 		.fd = sys_inotify_init(),
+		.closing_fd = -1,
 		.limit = user_watches() / WATCHES_SHARE,
 	};
 	lock_init(&watches->lock, LOCK_RANK_TABLE, 1);
 	return watches->fd < 0 ? watches->fd : 0;
 }
 
+static void *close_watches(void *data)
+{
+	sys_close(*(const int *)data);
+	return NULL;
+}
+
+void watches_stop(struct watches *watches)
+{
+	watches->closing_fd = take_fd(&watches->fd);
+	if (watches->closing_fd >= 0 &&
+	    pthread_create(&watches->closing, NULL, close_watches,
+			   &watches->closing_fd)) {
+		watches->fd = take_fd(&watches->closing_fd);
+	}
+}
+
 void watches_release(struct watches *watches)
 {
+	if (watches->closing_fd >= 0) {
+		pthread_join(watches->closing, NULL);
+	}
 	if (watches->fd >= 0) {
 		sys_close(watches->fd);
 	}

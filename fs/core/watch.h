@@ -28,6 +28,11 @@
 int watches_init(struct watches *watches) MUST_CHECK;
 void watches_release(struct watches *watches);
 
+/* Ends the watching, once no other thread asks for it. The kernel lets some
+ * 20 ms go by before nobody can see a watch any more: a thread waits for that,
+ * and watches_release for the thread. */
+void watches_stop(struct watches *watches);
+
 /* Watches what the directory consists of in the base, unless that was tried
  * before. The caller holds the directory's lock, or the tree lock exclusively,
  * and the tree lock at least shared. */

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "err.h"
+#include "keeper.h"
 #include "log.h"
 #include "sys.h"
 
@@ -117,7 +118,8 @@ static bool is_ended(struct fuse_session *session)
 
 void detach(struct fuse_session *session, const char *path)
 {
-	if (geteuid() == 0 && !is_ended(session) && umount2(path, MNT_DETACH)) {
+	if (!keeper_unmount() && geteuid() == 0 && !is_ended(session) &&
+	    umount2(path, MNT_DETACH)) {
 		log_warn("cannot unmount '%s': %s", path, err_name(errno));
 	}
 	fuse_session_unmount(session);

@@ -20,7 +20,8 @@
 static const char usage_text[] =
 	"usage: legato-fs serve --execution DIR --control-fd N [--ask-open]\n"
 	"                       [--blocks-from BYTES] [--no-journal] "
-	"[--debug]\n"
+	"[--no-confine]\n"
+	"                       [--debug]\n"
 	"   or: legato-fs mount [--scratch DIR] [--overlay NAME=BASE]...\n"
 	"                       [--view NAME]... [--ask-open] [--no-journal]\n"
 	"                       [--blocks-from BYTES] [--debug] MNT\n"
@@ -132,11 +133,16 @@ static int serve_command(int argc, char **argv)
 		{"debug", no_argument, NULL, 'd'},
 		{"ask-open", no_argument, NULL, 'a'},
 		{"blocks-from", required_argument, NULL, 'b'},
+		{"no-confine", no_argument, NULL, 'n'},
 		{"no-journal", no_argument, NULL, 'j'},
 		{0},
 	};
 	struct serve_options serving = {
-		.control_fd = -1, .ids = IDS_INIT, .blocks_from_bytes = -1};
+		.control_fd = -1,
+		.ids = IDS_INIT,
+		.blocks_from_bytes = -1,
+		.confined = true,
+	};
 	bool debug = false;
 	const char *execution = NULL;
 	int option;
@@ -166,6 +172,9 @@ static int serve_command(int argc, char **argv)
 				    optarg, &serving.blocks_from_bytes)) {
 				return EXIT_USAGE;
 			}
+			break;
+		case 'n':
+			serving.confined = false;
 			break;
 		case 'j':
 			serving.no_journal = true;

@@ -7,7 +7,9 @@
 
 #include "attach.h"
 #include "caps.h"
+#include "confine.h"
 #include "err.h"
+#include "keeper.h"
 #include "log.h"
 #include "loop.h"
 #include "ops.h"
@@ -15,6 +17,7 @@
 #include "recorder.h"
 #include "stats.h"
 #include "sys.h"
+#include "watch.h"
 
 /* Of the descriptors that the process may have, this part may be cached
  * directories and the same part cached files; the rest is for what is created
@@ -163,6 +166,9 @@ static int serve_mounted(struct fuse_session *session, struct server *server,
 {
 	int error = 0;
 
+	if (options->confined) {
+		confine();
+	}
 	if (options->ready) {
 		error = options->ready(options->ready_data,
 				       fuse_session_fd(session));
@@ -181,6 +187,7 @@ static int serve_session(struct fuse_session *session, struct server *server,
 	}
 	error = stats_attach(session, fuse_session_fd(session), stats);
 	error = error ? error : serve_mounted(session, server, options);
+	watches_stop(&server->fs.watches);
 	detach(session, options->mount_point);
 	return error;
 }
@@ -217,6 +224,17 @@ static int serve_new_session(struct server *server,
 	return error;
 }
 
+static int start_keeper(const struct serve_options *options)
+{
+	int error = options->confined ? keeper_start(options->mount_point) : 0;
+
+	if (error) {
+		fprintf(stderr, "legato-fs: cannot make a process: %s\n",
+			err_text(error));
+	}
+	return error;
+}
+
 int serve(const struct serve_options *options)
 {
 	struct server server;
@@ -225,6 +243,10 @@ int serve(const struct serve_options *options)
 	/* A caller's is applied where it counts; ours must not come on top. */
 	umask(0);
 	loop_block_signals();
+	error = start_keeper(options);
+	if (error) {
+		return error;
+	}
 	owner_start();
 	error = server_init(&server, options);
 	if (error) {

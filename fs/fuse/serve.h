@@ -18,6 +18,9 @@ struct serve_options {
 	void *views_data;
 	int execution_fd; /* its folder, where a journal is kept; -1: none */
 	bool no_journal;
+	/* Gives up what serving does not take (confine.h), and leaves the
+	 * unmounting to a keeper. */
+	bool confined;
 	const char *mount_point; /* absolute */
 	bool single;             /* the one view is the mount's root */
 	struct attach_options attach;
