@@ -19,7 +19,7 @@ start() {
   done
   sleep 0.2
   daemon=$(pids_of "$execution" | while read -r pid; do
-    [ "$(readlink "/proc/$pid/exe")" = "$LEGATO_FS" ] && echo "$pid"
+    [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = legato-fs ] && echo "$pid"
   done | head -n 1)
   mounts+=("$execution/mnt")
 }
