@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "err.h"
 #include "execution.h"
@@ -149,15 +148,18 @@ static int wait_ready(struct daemon *daemon, const struct signals *signals)
 	return receive_ready(daemon) ? 0 : not_started(daemon);
 }
 
-/* Noted while the mount answers: later a stat may hang. */
+/* Asks the kernel only: a request to the daemon would, if that is killed before
+ * it answers, hold this process for ever, even one that is killed, too: the
+ * connection ends with the last descriptor, and we have one. */
 static void note_connection(struct daemon *daemon,
 			    const struct execution *execution)
 {
-	struct stat st;
+	struct statx stx;
 
-	if (fstatat(execution->dir_fd, EXECUTION_MOUNT_DIR, &st,
-		    AT_SYMLINK_NOFOLLOW) == 0) {
-		daemon->connection = minor(st.st_dev);
+	if (statx(execution->dir_fd, EXECUTION_MOUNT_DIR,
+		  AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_TYPE,
+		  &stx) == 0) {
+		daemon->connection = stx.stx_dev_minor;
 	}
 }
 

@@ -3,14 +3,16 @@
 . "$(dirname "$0")/../lib/lib.sh"
 sandbox_begin
 
+made=0
 begin_run() { # sets launcher, daemon, folder
+  made=$((made + 1))
   (cd "$checkout" && exec env LEGATO_PROBE=1 "$LEGATO_SANDBOX" run --scratch-dir "$state" -- \
-    sh -c 'echo x >made; exec sleep 300' </dev/null) &
+    sh -c "echo x >made-$made; exec sleep 300" </dev/null) &
   launcher=$! folder=
   pids+=("$launcher")
   local i
   for ((i = 0; i < 600; i++)); do
-    folder=$(dirname "$(ls -d "$state"/*/views/work/upper/made 2>/dev/null | tail -n 1)")
+    folder=$(dirname "$(ls -d "$state"/*/views/work/upper/made-$made 2>/dev/null | tail -n 1)")
     folder=${folder%/views/work/upper}
     [ "$folder" != . ] && daemon=$(pgrep -P "$launcher" -x legato-fs) && return
     sleep 0.1

@@ -97,6 +97,22 @@ for delay in 0.005 0.01 0.02 0.03 0.04 0.06 0.08; do
   kill -KILL "$launcher" 2>/dev/null
   wait "$launcher" 2>/dev/null
 done
+# The launcher and its daemon at once, when the daemon is there: it may be killed with a request that it has read,
+# and the launcher must not be who waits for the answer, for it holds the connection.
+stuck=
+for delay in 0 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.05 0.06; do
+  (cd "$checkout" && exec "$LEGATO_SANDBOX" run --scratch-dir "$state" -- sleep 500) >/dev/null 2>&1 </dev/null &
+  launcher=$!
+  until daemon=$(pgrep -P "$launcher" -x legato-fs) || ! kill -0 "$launcher" 2>/dev/null; do :; done
+  sleep "$delay"
+  kill -KILL "$daemon" "$launcher" 2>/dev/null
+  for ((i = 0; i < 100; i++)); do
+    kill -0 "$launcher" 2>/dev/null || break
+    sleep 0.1
+  done
+  if [ $i = 100 ]; then stuck+=" $launcher"; else wait "$launcher" 2>/dev/null; fi
+done
+same 'kill -9 of the launcher and its daemon early in a start: both end' '' "$stuck"
 for ((i = 0; i < 50; i++)); do
   [ -n "$(leftovers)" ] || break
   sleep 0.1
