@@ -342,8 +342,7 @@ static void probe_scratch(struct finding *finding, const char *scratch_dir)
 		buf_adds(&finding->fix, "choose another with --scratch-dir");
 	} else {
 		find(finding, FINDING_OK,
-		     "the disk of '%s' has extended attributes",
-		     scratch_dir);
+		     "the disk of '%s' has extended attributes", scratch_dir);
 	}
 }
 

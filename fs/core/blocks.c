@@ -1,52 +1,18 @@
 #include "blocks.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "blocks_state.h"
 #include "buf.h"
 #include "charge.h"
 #include "err.h"
-#include "fdio.h"
 #include "links.h"
 #include "log.h"
-#include "partial.h"
-#include "place.h"
 #include "sys.h"
 
 /* Descriptors kept for bases and maps, of the 20 000 that a user may have;
  * beyond, copies are whole. */
 #define HELD_MAX 2048
-
-struct blocks {
-	struct rwlock lock;
-	/* Nothing of it is the base's any more; never false again. */
-	atomic_bool whole;
-	atomic_bool has_map;        /* false: nobody will look for it */
-	atomic_bool is_told;        /* the base's change is in the log */
-	atomic_bool is_synced;      /* somebody relies on what is on the disk */
-	atomic_ulong absent_blocks; /* of 512 bytes, as shown */
-	_Atomic int64_t map_blocks; /* as charged */
-	bool is_broken;             /* set before the node has it */
-	const struct view *view;    /* while parked */
-	struct blocks *next;        /* guarded by: fs->parked_lock */
-	ino_t ino;
-	struct partial partial; /* guarded by: lock */
-	struct fdref *base; /* guarded by: the node's lock; NULL: not open */
-	struct fdref *map;  /* the same */
-};
-
-/* A flag that only ever changes once; what it stands for has its lock. */
-static bool is(const atomic_bool *flag)
-{
-	/* acquire: what was done before it was set is seen, too */
-	return atomic_load_explicit((atomic_bool *)flag, memory_order_acquire);
-}
-
-static void set(atomic_bool *flag, bool value)
-{
-	/* release: pairs with is() */
-	atomic_store_explicit(flag, value, memory_order_release);
-}
 
 static struct blocks *partial_of(struct node *node)
 {
@@ -56,7 +22,7 @@ static struct blocks *partial_of(struct node *node)
 
 bool blocks_is_partial(const struct blocks *blocks)
 {
-	return blocks && !is(&blocks->whole);
+	return blocks && !blocks_flag(&blocks->whole);
 }
 
 /* ------------------------------------------------------------ descriptors */
@@ -84,7 +50,7 @@ static int hold(struct fs *fs, struct fdref **slot, int fd)
 	return 0;
 }
 
-static void release_held(struct fs *fs, struct fdref **slot)
+void blocks_release_held(struct fs *fs, struct fdref **slot)
 {
 	if (*slot) {
 		count_held(fs, -1);
@@ -122,7 +88,7 @@ static int keep_fd(struct node *node, struct fdref **slot, int fd,
 	return 0;
 }
 
-static int base_fd(struct node *node, struct blocks *blocks,
+int blocks_base_fd(struct node *node, struct blocks *blocks,
 		   struct fdref **ret_ref)
 {
 	const struct view *view = node->view;
@@ -137,13 +103,13 @@ static int base_fd(struct node *node, struct blocks *blocks,
 	return fd < 0 ? fd : keep_fd(node, &blocks->base, fd, ret_ref);
 }
 
-static int map_fd(struct node *node, struct blocks *blocks,
+int blocks_map_fd(struct node *node, struct blocks *blocks,
 		  struct fdref **ret_ref)
 {
 	int fd;
 
 	*ret_ref = held_fd(node, &blocks->map);
-	if (*ret_ref || !is(&blocks->has_map)) {
+	if (*ret_ref || !blocks_flag(&blocks->has_map)) {
 		return 0;
 	}
 	fd = partial_open(node->view->links->fd, blocks->ino);
@@ -151,15 +117,15 @@ static int map_fd(struct node *node, struct blocks *blocks,
 }
 
 /* What the caller is told of the base's change, or of a broken map. */
-static int report(struct blocks *blocks, int error)
+int blocks_report(struct blocks *blocks, int error)
 {
 	AUTO_BUF path = BUF_INIT;
 
 	if (error != -ESTALE && error != -EBADMSG) {
 		return error;
 	}
-	if (!is(&blocks->is_told)) {
-		set(&blocks->is_told, true);
+	if (!blocks_flag(&blocks->is_told)) {
+		blocks_set_flag(&blocks->is_told, true);
 		buf_add_quoted(&path, blocks->partial.path
 					      ? blocks->partial.path
 					      : "");
@@ -190,15 +156,15 @@ void blocks_free(struct fs *fs, struct blocks *blocks)
 	if (!blocks) {
 		return;
 	}
-	release_held(fs, &blocks->base);
-	release_held(fs, &blocks->map);
+	blocks_release_held(fs, &blocks->base);
+	blocks_release_held(fs, &blocks->map);
 	partial_release(&blocks->partial);
 	rwlock_release(&blocks->lock);
 	free(blocks);
 }
 
 /* For stat; the lock is held, or nobody has it yet. */
-static void note_absent(struct blocks *blocks)
+void blocks_note_absent(struct blocks *blocks)
 {
 	/* relaxed: a number to show */
 	atomic_store_explicit(&blocks->absent_blocks,
@@ -216,7 +182,7 @@ static int make_map(struct view *view, struct blocks *blocks)
 	if (fd < 0) {
 		return fd;
 	}
-	set(&blocks->has_map, true);
+	blocks_set_flag(&blocks->has_map, true);
 	error = hold(view->fs, &blocks->map, fd);
 	partial_name(blocks->ino, name);
 	charge_link_entry(view, name, 1);
@@ -261,7 +227,7 @@ int blocks_new(struct view *view, const struct blocks_source *source, ino_t ino,
 		blocks_free(view->fs, blocks);
 		return error;
 	}
-	note_absent(blocks);
+	blocks_note_absent(blocks);
 	*ret_blocks = blocks;
 	return 0;
 }
@@ -325,7 +291,7 @@ void blocks_park(struct node *node)
 	struct fs *fs = node->view ? node->view->fs : NULL;
 
 	if (!blocks_is_partial(blocks) || blocks->is_broken || !blocks->base ||
-	    !is(&blocks->has_map)) {
+	    !blocks_flag(&blocks->has_map)) {
 		return;
 	}
 	blocks_give_locked(node, NULL);
@@ -386,10 +352,10 @@ static int load(struct node *node, struct blocks *blocks, uint64_t tag,
 	int error = partial_load(&blocks->partial, view->links->fd, blocks->ino,
 				 tag, size);
 
-	set(&blocks->has_map, true);
-	set(&blocks->is_synced, true);
+	blocks_set_flag(&blocks->has_map, true);
+	blocks_set_flag(&blocks->is_synced, true);
 	if (!error) {
-		note_absent(blocks);
+		blocks_note_absent(blocks);
 		partial_name(blocks->ino, name);
 		if (!sys_fstatat(view->links->fd, name, &st)) {
 			atomic_init(&blocks->map_blocks, st.st_blocks);
@@ -443,414 +409,4 @@ int blocks_attach(struct node *node, uint64_t tag, ino_t ino, off_t size)
 	}
 	adopt(node, blocks);
 	return 0;
-}
-
-/* ------------------------------------------------------------ enter, leave */
-
-static void drop_lock(struct blocks_io *io)
-{
-	rwlock_drop(&io->blocks->lock);
-	io->blocks = NULL;
-}
-
-/* Gives up what was taken. */
-static int fail(struct blocks_io *io, int error)
-{
-	error = report(io->blocks, error);
-	fdref_put(io->base);
-	fdref_put(io->map);
-	drop_lock(io);
-	return error;
-}
-
-/* Whether there is anything to do here; then with the lock. */
-static bool enter(struct blocks_io *io, struct node *node,
-		  struct blocks *blocks, int fd, bool exclusive)
-{
-	*io = (struct blocks_io){
-		.node = node, .fd = fd, .exclusive = exclusive};
-	if (!blocks_is_partial(blocks)) {
-		return false;
-	}
-	io->blocks = blocks;
-	if (exclusive) {
-		rwlock_take_exclusive(&blocks->lock);
-	} else {
-		rwlock_take_shared(&blocks->lock);
-	}
-	if (is(&blocks->whole)) {
-		drop_lock(io);
-		return false;
-	}
-	return true;
-}
-
-int blocks_enter_read(struct blocks_io *io, struct node *node,
-		      struct blocks *blocks, int fd, off_t off, off_t size)
-{
-	int error = 0;
-
-	if (!enter(io, node, blocks, fd, false)) {
-		return 0;
-	}
-	if (blocks->is_broken) {
-		return fail(io, -EBADMSG);
-	}
-	if (partial_needs_base(&blocks->partial, off, size)) {
-		error = base_fd(node, blocks, &io->base);
-	}
-	return error ? fail(io, error) : 0;
-}
-
-static int map_of(const struct blocks_io *io)
-{
-	return io->map ? io->map->fd : -1;
-}
-
-/* A step that the last one could not finish comes first. */
-static int ready_map(struct blocks_io *io)
-{
-	struct partial *partial = &io->blocks->partial;
-	int error = map_fd(io->node, io->blocks, &io->map);
-
-	return error || partial_is_cut(partial)
-		       ? error
-		       : partial_cut(partial, map_of(io), INT64_MAX);
-}
-
-/* Copies what the base has of the block that `off` lies in. */
-static int fill_block(struct blocks_io *io, off_t off)
-{
-	struct partial *partial = &io->blocks->partial;
-	off_t start = off / PARTIAL_BLOCK_BYTES * PARTIAL_BLOCK_BYTES;
-	size_t size = partial_base_bytes(partial, off);
-	char data[PARTIAL_BLOCK_BYTES];
-	int error = io->base ? 0 : base_fd(io->node, io->blocks, &io->base);
-	ssize_t n;
-
-	if (error) {
-		return error;
-	}
-	n = partial_pread(partial, io->fd, io->base->fd, data, size, start);
-	if (n < 0) {
-		return (int)n;
-	}
-	n = fdio_pwrite(io->fd, data, size, start);
-	if (n < (ssize_t)size) {
-		return n < 0 ? (int)n : -ENOSPC;
-	}
-	return partial_set(partial, map_of(io), start, (off_t)size);
-}
-
-/* To programs nothing has changed yet, or a change failed. */
-static void restore_times(const struct blocks_io *io)
-{
-	const struct timespec times[2] = {io->before.st_atim,
-					  io->before.st_mtim};
-	int error = sys_utimensat(io->fd, "", times);
-
-	if (error) {
-		log_info("times of upper inode %llu not kept: %s",
-			 (unsigned long long)io->blocks->ino, err_name(error));
-	}
-}
-
-/* Of the first and the last block something is to stay. */
-static int fill_ends(struct blocks_io *io, off_t off, off_t size)
-{
-	struct partial *partial = &io->blocks->partial;
-	off_t end = off + size;
-	int error = 0;
-
-	if (off % PARTIAL_BLOCK_BYTES && partial_is_absent(partial, off)) {
-		error = fill_block(io, off);
-	}
-	if (!error && end % PARTIAL_BLOCK_BYTES &&
-	    partial_is_absent(partial, end) &&
-	    (off_t)partial_base_bytes(partial, end) >
-		    end % PARTIAL_BLOCK_BYTES) {
-		error = fill_block(io, end);
-	}
-	return error;
-}
-
-/* Step 1. */
-static int fill_edges(struct blocks_io *io, off_t off, off_t size)
-{
-	int error = sys_fstat(io->fd, &io->before);
-	size_t absent = partial_absent(&io->blocks->partial);
-
-	if (error || size <= 0) {
-		return error;
-	}
-	error = fill_ends(io, off, size);
-	if (error || partial_absent(&io->blocks->partial) != absent) {
-		restore_times(io);
-	}
-	return error;
-}
-
-/* Nothing is to be noted for the range. */
-static bool is_there(const struct blocks *blocks, off_t off, off_t size)
-{
-	return size > 0 && partial_is_cut(&blocks->partial) &&
-	       !partial_needs_base(&blocks->partial, off, size);
-}
-
-int blocks_enter_change(struct blocks_io *io, struct node *node,
-			struct blocks *blocks, int fd, off_t off, off_t size)
-{
-	int error;
-
-	if (!enter(io, node, blocks, fd, false)) {
-		return 0;
-	}
-	if (blocks->is_broken) {
-		return fail(io, -EBADMSG);
-	}
-	if (is_there(blocks, off, size)) {
-		return 0;
-	}
-	drop_lock(io);
-	if (!enter(io, node, blocks, fd, true)) {
-		return 0;
-	}
-	error = ready_map(io);
-	error = error ? error : fill_edges(io, off, size);
-	return error ? fail(io, error) : 0;
-}
-
-int blocks_enter_truncate(struct blocks_io *io, struct node *node,
-			  struct blocks *blocks, int fd, off_t size)
-{
-	int error;
-
-	if (!enter(io, node, blocks, fd, true)) {
-		return 0;
-	}
-	/* An empty file needs neither map nor base. */
-	if (blocks->is_broken) {
-		return size ? fail(io, -EBADMSG) : 0;
-	}
-	error = ready_map(io);
-	return error ? fail(io, error) : 0;
-}
-
-/* The map has grown. */
-static void settle_map(const struct blocks_io *io)
-{
-	struct quota *quota = &io->node->view->fs->quota;
-	struct stat st;
-	int64_t before;
-
-	if (!io->map || !quota_counts(quota) || sys_fstat(io->map->fd, &st)) {
-		return;
-	}
-	before = atomic_exchange_explicit(&io->blocks->map_blocks, st.st_blocks,
-					  memory_order_relaxed);
-	quota_add(quota, (st.st_blocks - before) * CHARGE_BLOCK_BYTES, 0);
-}
-
-/* From now on it is an ordinary file of the upper. Who relies on what is on the
- * disk must not find the tag gone and the data not there. */
-static int untag(struct blocks_io *io)
-{
-	struct origin origin;
-	int error;
-
-	if (!is(&io->blocks->has_map)) {
-		return 0;
-	}
-	error = is(&io->blocks->is_synced) ? sys_fdatasync(io->fd) : 0;
-	error = error ? error : origin_read(io->fd, "", &origin);
-	if (error <= 0) {
-		return error ? error : -ENODATA;
-	}
-	origin.partial_tag = 0;
-	return origin_write(io->fd, "", &origin);
-}
-
-static void become_whole(struct blocks_io *io)
-{
-	struct blocks *blocks = io->blocks;
-	struct node *node = io->node;
-	int error = untag(io);
-
-	if (error) {
-		/* The map says so, too. */
-		log_info("a file that is whole keeps its map: %s",
-			 err_name(error));
-		return;
-	}
-	blocks_drop_map(node->view, blocks);
-	set(&blocks->whole, true);
-	lock_take(&node->lock);
-	release_held(node->view->fs, &blocks->base);
-	release_held(node->view->fs, &blocks->map);
-	lock_drop(&node->lock);
-	partial_release(&blocks->partial);
-}
-
-/* Something may have been noted. */
-static void note_change(struct blocks_io *io)
-{
-	settle_map(io);
-	note_absent(io->blocks);
-	if (!partial_absent(&io->blocks->partial) &&
-	    partial_is_cut(&io->blocks->partial)) {
-		become_whole(io);
-	}
-}
-
-void blocks_leave(struct blocks_io *io)
-{
-	if (!io->blocks) {
-		return;
-	}
-	if (io->exclusive && !io->blocks->is_broken) {
-		note_change(io);
-	}
-	fdref_put(io->base);
-	fdref_put(io->map);
-	drop_lock(io);
-}
-
-/* ------------------------------------------------------------ in between */
-
-ssize_t blocks_read(const struct blocks_io *io, void *data, size_t size,
-		    off_t off)
-{
-	ssize_t n;
-
-	if (!io->blocks) {
-		return fdio_pread(io->fd, data, size, off);
-	}
-	n = partial_pread(&io->blocks->partial, io->fd,
-			  io->base ? io->base->fd : -1, data, size, off);
-	return n < 0 ? report(io->blocks, (int)n) : n;
-}
-
-off_t blocks_seek(const struct blocks_io *io, off_t off, int whence)
-{
-	off_t found;
-
-	if (!io->blocks) {
-		return sys_lseek(io->fd, off, whence);
-	}
-	found = partial_seek(&io->blocks->partial, io->fd,
-			     io->base ? io->base->fd : -1, off, whence);
-	return found < 0 ? report(io->blocks, (int)found) : found;
-}
-
-int blocks_sync(const struct blocks_io *io, bool data_only)
-{
-	AUTO_FDREF *map = NULL;
-	int error = data_only ? sys_fdatasync(io->fd) : sys_fsync(io->fd);
-
-	if (error || !io->blocks) {
-		return error;
-	}
-	set(&io->blocks->is_synced, true);
-	error = map_fd(io->node, io->blocks, &map);
-	return error ? report(io->blocks, error)
-	       : map ? sys_fdatasync(map->fd)
-		     : 0;
-}
-
-/* A block of which only the beginning was written still shows the base's: so
- * nothing of it was written. */
-static ssize_t whole_blocks(const struct blocks_io *io, off_t off,
-			    ssize_t written)
-{
-	off_t end = off + written;
-
-	if (!partial_is_absent(&io->blocks->partial, end) ||
-	    end % PARTIAL_BLOCK_BYTES == 0) {
-		return written;
-	}
-	written -= end % PARTIAL_BLOCK_BYTES;
-	return written > 0 ? written : -ENOSPC;
-}
-
-/* Steps 2 and 3 for bytes that all lie on one side. */
-static ssize_t write_run(struct blocks_io *io, const char *data, size_t size,
-			 off_t off, bool absent)
-{
-	ssize_t n = fdio_pwrite(io->fd, data, size, off);
-	int error;
-
-	if (n <= 0 || !absent) {
-		return n;
-	}
-	error = partial_set(&io->blocks->partial, map_of(io), off, n);
-	if (error) {
-		return error;
-	}
-	return (size_t)n < size ? whole_blocks(io, off, n) : n;
-}
-
-/* In the order of the bytes, so that what was written before an error can be
- * said by their number. */
-static ssize_t write_runs(struct blocks_io *io, const char *data, size_t size,
-			  off_t off)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		off_t at = off + (off_t)done;
-		bool absent;
-		off_t stop = partial_run(&io->blocks->partial, at,
-					 off + (off_t)size, &absent);
-		ssize_t n = write_run(io, data + done, (size_t)(stop - at), at,
-				      absent);
-
-		if (n < 0) {
-			return done ? (ssize_t)done : n;
-		}
-		done += (size_t)n;
-		if (n < stop - at) {
-			break;
-		}
-	}
-	return (ssize_t)done;
-}
-
-ssize_t blocks_write(struct blocks_io *io, const void *data, size_t size,
-		     off_t off)
-{
-	ssize_t n = io->blocks ? write_runs(io, data, size, off)
-			       : fdio_pwrite(io->fd, data, size, off);
-
-	if (n < 0 && io->blocks && io->exclusive) {
-		restore_times(io);
-	}
-	return n;
-}
-
-int blocks_fallocate(struct blocks_io *io, int mode, off_t off, off_t size)
-{
-	int error = sys_fallocate(io->fd, mode, off, size);
-
-	if (error || !io->blocks || !io->exclusive ||
-	    !(mode & BLOCKS_MAKES_ZEROS)) {
-		return error;
-	}
-	error = partial_set(&io->blocks->partial, map_of(io), off, size);
-	if (error) {
-		restore_times(io);
-	}
-	return error;
-}
-
-int blocks_truncated(struct blocks_io *io, off_t size)
-{
-	if (!io->blocks) {
-		return 0;
-	}
-	if (io->blocks->is_broken) {
-		/* It is empty: `partial` has nothing in it. */
-		become_whole(io);
-		return 0;
-	}
-	return partial_cut(&io->blocks->partial, map_of(io), size);
 }
