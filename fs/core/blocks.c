@@ -113,6 +113,9 @@ int blocks_map_fd(struct node *node, struct blocks *blocks,
 		return 0;
 	}
 	fd = partial_open(node->view->links->fd, blocks->ino);
+	if (fd == -EBADMSG && !blocks_flag(&blocks->has_map)) {
+		return 0; /* the last name has gone meanwhile */
+	}
 	return fd < 0 ? fd : keep_fd(node, &blocks->map, fd, ret_ref);
 }
 
@@ -246,9 +249,10 @@ static void remove_map(struct view *view, ino_t ino)
 
 void blocks_drop_map(struct view *view, struct blocks *blocks)
 {
-	/* relaxed: whoever is first removes it */
+	/* Whoever is first removes it. release: who finds it missing must see
+	 * that it is to be. */
 	if (blocks && atomic_exchange_explicit(&blocks->has_map, false,
-					       memory_order_relaxed)) {
+					       memory_order_acq_rel)) {
 		remove_map(view, blocks->ino);
 	}
 }

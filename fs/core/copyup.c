@@ -35,7 +35,9 @@ static int stat_source(struct copy *copy)
 	}
 	origin_from_stat(&copy->origin, &copy->st);
 	if (copy->node) {
-		copy->origin.number_variant = numbers_variant(copy->node->ino);
+		/* Only what was added to the disk's number. */
+		copy->origin.number_variant =
+			numbers_variant(copy->node->ino ^ copy->st.st_ino);
 	}
 	return origin_add_birth(&copy->origin, fd, copy->from.name);
 }

@@ -37,7 +37,8 @@ static bool wants_blocks(const struct copy *copy)
 		size = copy->size;
 	}
 	return S_ISREG(copy->st.st_mode) && view->by_blocks && from &&
-	       size >= from && !copy->node->data_at &&
+	       size >= from && copy->st.st_size <= PARTIAL_MAX_BYTES &&
+	       !copy->node->data_at &&
 	       /* relaxed: a hint */
 	       !atomic_load_explicit(&view->no_blocks, memory_order_relaxed) &&
 	       (!copy->path || strlen(copy->path) <= PARTIAL_PATH_MAX) &&

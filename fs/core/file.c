@@ -336,20 +336,22 @@ ssize_t op_write(struct fs *fs, struct node *node, const void *data,
 	ssize_t n = writable_fd(fs, node, &to);
 
 	n = n ? n : charge_claim_write(&claim, node, to.ref->fd, off, &size);
-	n = n ? n
-	      : blocks_enter_change(&io, node, to.blocks, to.ref->fd, off,
-				    (off_t)size);
 	if (n) {
 		return n;
 	}
+	/* Begun without the file's lock: who the caller is may wait for a page
+	 * of his that we are to write. */
 	n = record_begin_write(&recording, node, caller, off, size);
+	n = n ? n
+	      : blocks_enter_change(&io, node, to.blocks, to.ref->fd, off,
+				    (off_t)size);
 	if (!n) {
 		struct caller_scope scope = caller_enter(fs, caller);
 
 		n = blocks_write(&io, data, size, off);
 		caller_leave(&scope);
+		blocks_leave(&io);
 	}
-	blocks_leave(&io);
 	charge_settle_fd(node, to.ref->fd);
 	return record_end_bytes(&recording, n);
 }
@@ -398,10 +400,6 @@ int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 		error = charge_claim_range(&claim, node, data.ref->fd, off,
 					   size);
 	}
-	error = error ? error
-		      : blocks_enter_change(
-				&io, node, data.blocks, data.ref->fd, off,
-				mode & BLOCKS_MAKES_ZEROS ? size : 0);
 	if (error) {
 		return error;
 	}
@@ -412,13 +410,17 @@ int op_fallocate(struct fs *fs, struct node *node, int mode, off_t off,
 						      .offset = off,
 						      .bytes = size,
 					      });
+	error = error ? error
+		      : blocks_enter_change(
+				&io, node, data.blocks, data.ref->fd, off,
+				mode & BLOCKS_MAKES_ZEROS ? size : 0);
 	if (!error) {
 		struct caller_scope scope = caller_enter(fs, caller);
 
 		error = blocks_fallocate(&io, mode, off, size);
 		caller_leave(&scope);
+		blocks_leave(&io);
 	}
-	blocks_leave(&io);
 	charge_settle_fd(node, data.ref->fd);
 	return record_end(&recording, error);
 }

@@ -133,6 +133,23 @@ static void count_removal(const struct view *view, const struct found *found)
 	}
 }
 
+/* The file may live on in a node that had another of its names, which went
+ * before. */
+static void last_name_gone(struct view *view, const struct found *found)
+{
+	struct node_seed seed = {
+		.view = view,
+		.type = S_IFREG,
+		.dev = found->dev,
+		.ino = found->ino,
+		.in_upper = true,
+	};
+	struct node *node = nodes_find(&view->fs->nodes, &seed);
+
+	blocks_unlinked(view, node, found->ino);
+	node_put(&view->fs->nodes, node);
+}
+
 void unlink_finish(struct view *view, struct node *node,
 		   const struct found *found, bool removed)
 {
@@ -148,7 +165,7 @@ void unlink_finish(struct view *view, struct node *node,
 			charge_gone(view, &found->st);
 		}
 		if (removed && was_last && found->partial_tag) {
-			blocks_unlinked(view, NULL, found->ino);
+			last_name_gone(view, found);
 		}
 		return;
 	}

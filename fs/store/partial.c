@@ -291,7 +291,7 @@ static int parse_header(struct partial *partial, const char *data, size_t size)
 		    checksum(&header, data + sizeof(header), path_bytes) ||
 	    header.limit_check != ~header.limit_bytes ||
 	    le64toh(header.limit_bytes) > le64toh(header.size_bytes) ||
-	    le64toh(header.size_bytes) > INT64_MAX / 2) {
+	    le64toh(header.size_bytes) > PARTIAL_MAX_BYTES) {
 		return -EBADMSG;
 	}
 	partial->base = (struct origin){
@@ -584,6 +584,11 @@ off_t partial_seek(const struct partial *partial, int upper_fd, int base_fd,
 
 		if (found < 0 && found != -ENXIO) {
 			return found;
+		}
+		/* A file that was cut has holes where there was data. */
+		error = base ? partial_check_base(partial, base_fd) : 0;
+		if (error) {
+			return error;
 		}
 		if (found >= 0 && found < stop) {
 			return found;

@@ -43,6 +43,9 @@
 
 #define PARTIAL_BLOCK_BYTES INT64_C(4096)
 
+/* Of a file: its map takes 32 MiB of memory then. Longer ones are holes. */
+#define PARTIAL_MAX_BYTES (INT64_C(1) << 40)
+
 struct partial {
 	/* Set once. */
 	struct origin base; /* its tag is the file's */

@@ -85,6 +85,15 @@ class Case(journal.Execution):
         finally:
             os.close(fd)
 
+    def next_data(self, name, off):
+        fd = os.open(self.at(name), os.O_RDONLY)
+        try:
+            return os.lseek(fd, off, os.SEEK_DATA)
+        except OSError as error:
+            return errno.errorcode[error.errno]
+        finally:
+            os.close(fd)
+
     def again(self):
         self.stop()
         self.serve("--blocks-from", "8192")
@@ -202,6 +211,10 @@ def the_base_is_written():
         check("a base file that is modified: no mixture",
               (case.block("big", 40), "EIO"),
               (case.block("big", 5), b"x" * BLOCK))
+        os.truncate(os.path.join(case.base, "big"), 0)
+        check("nor are there holes where its data was",
+              (case.next_data("big", 6 * BLOCK), "EIO"),
+              (case.next_data("big", 0), "EIO"))
         case.write("big", 40 * BLOCK, b"z" * BLOCK)
         check("what is written whole is there",
               (case.block("big", 40), b"z" * BLOCK))
@@ -266,6 +279,34 @@ def names():
               ([name for name in case.links() if name[0] == "p"], []))
 
 
+def names_that_went():
+    """The last name goes, and the node has had another one that went before."""
+    with begin("--no-confine") as case:
+        held = f"/proc/{case.daemon.pid}/fd"
+        for i in range(21):
+            name = case.at(f"single{i}")
+            case.put(f"single{i}", case.old)
+            case.write(f"single{i}", 7, b"x")
+            os.link(name, name + "-other")
+            os.unlink(name + "-other")
+            fd = os.open(name, os.O_RDWR)
+            os.unlink(name)
+            os.pwrite(fd, b"y", 20 * BLOCK)
+            last = os.pread(fd, 2, 20 * BLOCK)
+            os.close(fd)
+            if i == 0:
+                before = len(os.listdir(held))
+        check("removed after another name that went before",
+              (last, b"y" + case.old[20 * BLOCK + 1:20 * BLOCK + 2]),
+              ([name for name in case.links() if name[0] == "p"], []))
+        ended = time.monotonic() + 20  # the kernel forgets in its own time
+        while (len(os.listdir(held)) > before + 5 and
+               time.monotonic() < ended):
+            time.sleep(0.1)
+        check("and nothing of it stays open",
+              (len(os.listdir(held)) <= before + 5, True))
+
+
 def difference():
     with begin() as case:
         text = b"".join(b"line %d\n" % i for i in range(9000))
@@ -326,7 +367,7 @@ def main():
     journal.begin()
     for rule in (opening_copies_nothing, all_blocks_written,
                  the_base_is_renamed, the_base_is_written, the_map_is_broken,
-                 names, difference, quota, a_page_of_ten_gigabytes):
+                 names, names_that_went, difference, quota, a_page_of_ten_gigabytes):
         rule()
     tap.finish()
 
