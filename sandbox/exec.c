@@ -92,20 +92,52 @@ static int set_up_fds(const struct exec *exec)
 								       : 0;
 }
 
+/* This process does not become another program: what it kept would stay open,
+ * and its child can be seen by what runs in the sandbox. */
+static void close_others(const struct exec *exec, int command_fd)
+{
+	const int keep[] = {command_fd, exec->enter.filter_fd,
+			    exec->job_fds[1]};
+	unsigned int first = STDERR_FILENO + 1;
+	unsigned int next;
+
+	do {
+		next = ~0U;
+		for (size_t i = 0; i < ARRAY_SIZE(keep); i++) {
+			if (keep[i] >= (int)first &&
+			    (unsigned int)keep[i] < next) {
+				next = (unsigned int)keep[i];
+			}
+		}
+		if (next > first) {
+			close_range(first, next == ~0U ? next : next - 1, 0);
+		}
+		first = next + 1;
+	} while (next != ~0U);
+}
+
 /* In a child with one thread, which stays outside the sandbox's processes and
  * passes on how the command ended. */
-static _Noreturn void be_between(const struct exec *exec, int command_fd)
+static _Noreturn void be_between(const struct exec *exec, int command_fd,
+				 pid_t parent)
 {
 	int error;
 	pid_t pid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) {
+		_exit(EXIT_NOT_SET_UP);
+	}
+	/* What runs inside sees our child before that is the command, and must
+	 * not reach through its descriptors, or trace it. */
+	prctl(PR_SET_DUMPABLE, 0);
 	error = enter_join(&exec->enter);
 	error = error ? error : set_up_fds(exec);
 	if (error) {
 		_exit(failure(EXIT_NOT_SET_UP, "cannot join the sandbox: %s",
 			      err_text(error)));
 	}
+	close_others(exec, command_fd);
 	supervise_block();
 	pid = fork();
 	if (pid == 0) {
@@ -123,7 +155,6 @@ static _Noreturn void be_between(const struct exec *exec, int command_fd)
 			      errno == ENOMEM ? "the sandbox has ended"
 					      : err_text(errno)));
 	}
-	close(exec->job_fds[0]);
 	_exit(supervise(pid, exec->job_fds[1], exec->pty.used));
 }
 
@@ -191,13 +222,14 @@ static int run_inside(struct exec *exec)
 {
 	struct child child = CHILD_INIT;
 	AUTO_FD command_fd = strv_to_memory(exec->command);
+	const pid_t parent = getpid();
 	int error = command_fd < 0 ? command_fd : start_streams(exec);
 	int code;
 
 	if (!error) {
 		error = child_fork(&child);
 		if (error == 0 && child.pid == 0) {
-			be_between(exec, command_fd);
+			be_between(exec, command_fd, parent);
 		}
 	}
 	relay_let_go(&exec->relay);

@@ -69,14 +69,16 @@ static void add_socket_variables(struct seen *seen, const char *name,
 static int add_socket(struct seen *seen, const struct hidden *hidden,
 		      const char *text)
 {
-	AUTO_FREE char *name =
-		text_format("%.*s", (int)strcspn(text, "="), text);
-	const char *path = strchr(text, '=') + 1;
-	AUTO_FREE char *target = text_format(GIVEN_SOCKETS_AT "/%s", name);
+	const char *equals = strchr(text, '=');
+	const char *path = equals + 1;
+	AUTO_FREE char *name = text_copy(text);
 	AUTO_FREE char *real = realpath(path, NULL);
+	AUTO_FREE char *target = NULL;
 	const struct hidden_rule *rule;
 	struct stat st;
 
+	name[equals - text] = '\0';
+	target = text_format(GIVEN_SOCKETS_AT "/%s", name);
 	if (!real || stat(real, &st) < 0) {
 		return refuse("--socket", path, err_text(errno), "");
 	}

@@ -1,6 +1,7 @@
 #include "confine.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/fuse.h>
@@ -123,7 +124,6 @@ static const int allowed_calls[] = {
 	SCMP_SYS(dup),
 	SCMP_SYS(dup2),
 	SCMP_SYS(dup3),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(flock),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(poll),
@@ -196,6 +196,13 @@ static const uint64_t allowed_requests[] = {
 	FUSE_DEV_IOC_BACKING_CLOSE,
 };
 
+/* Not those that have signals sent to others: F_SETOWN, F_SETSIG. */
+static const uint64_t allowed_fcntls[] = {
+	F_DUPFD,     F_DUPFD_CLOEXEC, F_GETFD,      F_SETFD,      F_GETFL,
+	F_SETFL,     F_GETLK,         F_SETLK,      F_SETLKW,     F_OFD_GETLK,
+	F_OFD_SETLK, F_OFD_SETLKW,    F_GETPIPE_SZ, F_SETPIPE_SZ,
+};
+
 #define REQUEST_MASK 0xffffffffULL
 
 /* Where clone has its flags. */
@@ -205,6 +212,19 @@ static const uint64_t allowed_requests[] = {
 #define CLONE_FLAGS_ARG 0
 #endif
 
+static int allow_second(scmp_filter_ctx filter, int call,
+			const uint64_t *values, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < count; i++) {
+		error = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, call, 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_MASK, values[i]));
+	}
+	return error;
+}
+
 static int allow_all(scmp_filter_ctx filter)
 {
 	int error = 0;
@@ -213,13 +233,12 @@ static int allow_all(scmp_filter_ctx filter)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW,
 					 allowed_calls[i], 0);
 	}
-	for (size_t i = 0; !error && i < ARRAY_SIZE(allowed_requests); i++) {
-		error = seccomp_rule_add(
-			filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-			SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_MASK,
-				allowed_requests[i]));
-	}
-	return error;
+	error = error ? error
+		      : allow_second(filter, SCMP_SYS(ioctl), allowed_requests,
+				     ARRAY_SIZE(allowed_requests));
+	return error ? error
+		     : allow_second(filter, SCMP_SYS(fcntl), allowed_fcntls,
+				    ARRAY_SIZE(allowed_fcntls));
 }
 
 /* What is allowed to or for itself only. */
@@ -297,6 +316,8 @@ static void confine_probe(void)
 		{"io_uring", REFUSED(syscall(SYS_io_uring_setup, 1, NULL))},
 		{"ioctl", REFUSED(ioctl(STDIN_FILENO, TIOCSTI, ""))},
 		{"prctl", REFUSED(prctl(PR_SET_DUMPABLE, 1))},
+		{"signals of descriptors",
+		 REFUSED(fcntl(STDIN_FILENO, F_SETOWN, getppid()))},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tries); i++) {

@@ -61,6 +61,8 @@ static _Noreturn void keep(int order_fd, const char *mount_point)
 	char byte;
 
 	prctl(PR_SET_NAME, "legato-fs-keep");
+	/* The daemon must not run its own code in here. */
+	prctl(PR_SET_DUMPABLE, 0);
 	close_others(order_fd);
 	/* Not by sys_read: a fault that is injected would be taken for the
 	 * daemon's end. */

@@ -36,7 +36,7 @@ else
 fi
 if grep -q 'probe: ' "$folder/log"; then
   same 'it can make no process, socket or mount, nor signal or trace' '' "$(grep 'probe: .* allowed' "$folder/log")"
-  same '... of all that was tried' 13 "$(grep -c 'probe: .* refused' "$folder/log")"
+  same '... of all that was tried' 14 "$(grep -c 'probe: .* refused' "$folder/log")"
 else
   skip 'it can make no process, socket or mount' 'built without fault_injection'
 fi

@@ -44,6 +44,10 @@ same 'or signal' 137 "$status"
 status=0; in_it "$id" -- /no/such 2>/dev/null || status=$?
 same 'or that there is no such command' 127 "$status"
 same 'its input and output are moved' 'typed' "$(echo typed >"$work/in"; timeout 60 "$LEGATO_SANDBOX" exec --scratch-dir "$state" "$id" -- cat <"$work/in")"
+head -c 1000000 /dev/zero >"$work/in"
+same '... also more than a pipe holds' 1000000 "$(timeout 60 "$LEGATO_SANDBOX" exec --scratch-dir "$state" "$id" -- wc -c <"$work/in")"
+status=0; timeout 60 "$LEGATO_SANDBOX" exec --scratch-dir "$state" "$id" -- yes >/dev/full 2>/dev/null || status=$?
+check 'and who writes what nobody can take ends' test "$status" != 124
 check 'what it writes is in the view' in_it "$id" -- sh -c 'echo x >second && : >/tmp/go'
 check 'the first command ends' until_ended "$id"
 same '... with its exit code' 3 "$(field exit_code "$id")"

@@ -32,6 +32,10 @@ static int add_rule(struct ignore_level *level, char *line)
 		line[--len] = '\0';
 	}
 	last = strrchr(line, '/');
+	if (last && strchr(line, '[') && strchr(last, ']')) {
+		level->matches_any = true; /* the slash may be in brackets */
+		return 0;
+	}
 	return names_add(&level->rules, last ? last + 1 : line);
 }
 
@@ -220,9 +224,12 @@ static int go_to(struct ignore_names *names, const char *path,
 static bool level_may_match(const struct ignore_level *level, const char *name)
 {
 	for (size_t i = 0; i < level->rules.n; i++) {
-		/* core.ignoreCase may be set. */
-		if (fnmatch(level->rules.items[i], name, FNM_CASEFOLD) !=
-		    FNM_NOMATCH) {
+		const char *rule = level->rules.items[i];
+
+		/* core.ignoreCase may be set; and folding makes a negated
+		 * bracket match less. */
+		if (fnmatch(rule, name, 0) != FNM_NOMATCH ||
+		    fnmatch(rule, name, FNM_CASEFOLD) != FNM_NOMATCH) {
 			return true;
 		}
 	}
@@ -231,7 +238,7 @@ static bool level_may_match(const struct ignore_level *level, const char *name)
 
 static bool is_ascii(const char *name)
 {
-	while (*name > 0) {
+	while ((signed char)*name > 0) {
 		name++;
 	}
 	return *name == '\0';

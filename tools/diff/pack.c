@@ -209,6 +209,10 @@ static void add_extents(struct archive_entry *entry, int fd,
 		hole = hole < st->st_size ? hole : st->st_size;
 		archive_entry_sparse_add_entry(entry, data, hole - data);
 	}
+	if (data < 0 && data != -ENXIO) {
+		archive_entry_sparse_clear(entry);
+		return;
+	}
 	if (hole == 0 && data == -ENXIO) {
 		/* All of it is a hole: an extent of nothing says so. */
 		archive_entry_sparse_add_entry(entry, st->st_size, 0);

@@ -143,14 +143,35 @@ static int look(const struct run *run, const struct layer *layer,
 static void check_attributes(struct run *run, const struct fact *fact,
 			     const struct stat *st)
 {
+	/* By another name of it there may have been more. */
+	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1) {
+		return;
+	}
 	if (fact->mode >= 0 && (mode_t)fact->mode != st->st_mode) {
 		disagree(run, fact->path, "has another mode than was recorded");
 	}
-	/* By another name of it there may have been more. */
 	if (fact->size_bytes >= 0 && S_ISREG(st->st_mode) &&
-	    st->st_nlink == 1 && st->st_size != fact->size_bytes) {
+	    st->st_size != fact->size_bytes) {
 		disagree(run, fact->path, "has another size than was recorded");
 	}
+}
+
+/* Whether nothing is known for sure of a directory above. */
+static bool is_beneath_unsure(const struct run *run, const char *path)
+{
+	AUTO_FREE char *above = strdup(path);
+	char *slash;
+
+	while (above && (slash = strrchr(above, '/'))) {
+		const struct fact *fact;
+
+		*slash = '\0';
+		fact = replay_find(&run->replay, above);
+		if (fact && fact->state == FACT_MAYBE) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void check_fact(const struct fact *fact, void *data)
@@ -160,7 +181,8 @@ static void check_fact(const struct fact *fact, void *data)
 	struct stat base_st;
 	int seen;
 
-	if (run->error || fact->state == FACT_MAYBE || !*fact->path) {
+	if (run->error || fact->state == FACT_MAYBE || !*fact->path ||
+	    is_beneath_unsure(run, fact->path)) {
 		return;
 	}
 	seen = look(run, &run->upper, fact->path, &st);
@@ -181,24 +203,6 @@ static void check_fact(const struct fact *fact, void *data)
 
 /* -------------------------------------------------------- the journal's side
  */
-
-/* Whether nothing is known for sure of a directory above. */
-static bool is_beneath_unsure(const struct run *run, const char *path)
-{
-	AUTO_FREE char *above = strdup(path);
-	char *slash;
-
-	while (above && (slash = strrchr(above, '/'))) {
-		const struct fact *fact;
-
-		*slash = '\0';
-		fact = replay_find(&run->replay, above);
-		if (fact && fact->state == FACT_MAYBE) {
-			return true;
-		}
-	}
-	return false;
-}
 
 /* A copy that the daemon made for a change that it was killed before: it is as
  * in the base, so nothing was changed. */

@@ -31,7 +31,8 @@ static void try_name(const char *call, const char *name, long result)
 	char label[160];
 	int error = errno;
 
-	snprintf(label, sizeof(label), "%s(\"%s\")", call, name);
+	/* A compiler that checks for NULL wants to see that it is none. */
+	snprintf(label, sizeof(label), "%s(\"%s\")", call, name ? name : "");
 	errno = error;
 	record_result(label, result);
 }
