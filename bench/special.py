@@ -72,6 +72,14 @@ class Launch:
     def run(self, *words, options=()):
         return self.sandbox("run", "--checkout", self.checkout, *options, "--", *words)
 
+    def wait_until_removed(self):
+        """What was discarded is removed in the background."""
+        for _ in range(60000):
+            if not any(entry.is_dir() for entry in os.scandir(self.scratch)):
+                return
+            time.sleep(0.001)
+        raise Failed("what was discarded is not removed")
+
     def end(self):
         shutil.rmtree(self.folder)
 
@@ -124,6 +132,7 @@ def start(bench):
                         "+ 30 ms", "difference"))
         rows.append(row(f"launcher from start to end, --discard, {who}", median_ms(whole), "ms", "bwrap alone",
                         median_ms(whole_theirs), "", "difference"))
+        launch.wait_until_removed()
         launch.end()
     return rows
 
@@ -208,6 +217,7 @@ def discard(bench):
             begin = time.perf_counter()
             if method == "discard":
                 launch.sandbox("discard", identity)
+                launch.wait_until_removed()
                 ours.append(time.perf_counter() - begin)
                 must(not os.path.exists(os.path.join(launch.scratch, identity)), "discard left the folder")
             else:
